@@ -1,0 +1,147 @@
+"""Checks: whether a layer or model is right, before it is trained."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from layerwright.errors import RuleError, SubjectError
+
+if TYPE_CHECKING:
+    from layerwright.checks.report import Report
+    from layerwright.checks.subject import Subject
+
+
+def check(
+    subject: Any,
+    *inputs: Any,
+    select: Iterable[str] | None = None,
+    ignore: Iterable[str] | None = None,
+    allow: Mapping[str, str] | None = None,
+    batched: bool = True,
+    **keyword_inputs: Any,
+) -> Report:
+    """Check a layer or model under every rule, on the backend that Keras runs on.
+
+    The user's code is run: constructed, called, traced, saved, loaded and differentiated, several times.
+    The dtype policy, seeds, registries and random numbers are left as they were.
+
+    Args:
+        subject: A callable without arguments that makes a fresh layer or model, a class that needs no
+            argument, or an instance (rebuilt from its config for every probe, which the report says).
+        *inputs: What the layer is called with, batch first: arrays or tensors, `lw.Spec((None, 32))`,
+            `keras.Input((32,))`; lists, tuples and dicts as the layer takes them. Without any, ranks and
+            dtypes are searched.
+        select: Names, codes or families of the rules to run; all of them where it is left out.
+        ignore: Names, codes or families of rules not to run.
+        allow: Rules whose findings are intended, each with the reason, such as
+            `{"batch-dependence": "BatchNorm on purpose"}`.
+        batched: Whether axis 0 of the inputs is a batch of independent rows.
+        **keyword_inputs: Further arguments of the call, by name.
+
+    Returns:
+        A `Report`: `report.findings`, the worst first, and an outcome for every rule.
+
+    Raises:
+        SubjectError: The subject is not a layer, a model, or a way to make one.
+        InputsError: No inputs were given and none could be found.
+        RuleError: A rule is named that doesn't exist.
+        BackendError: No framework is installed.
+
+    Example:
+        >>> import keras, layerwright as lw
+        >>> lw.check(lambda: keras.layers.Dense(3), lw.Spec((None, 8))).ok
+        True
+    """
+    from layerwright import backends
+
+    backends.running()
+    from layerwright.checks import rule, runner
+
+    rules = rule.select(select, ignore)
+    allowed = {rule.find(name).name: reason for name, reason in (allow or {}).items()}
+    for name, reason in allowed.items():
+        if not (isinstance(reason, str) and reason.strip()):
+            raise RuleError(
+                f"`{name}` is allowed without a reason.",
+                expected="the reason why its findings are intended, as text",
+                got=repr(reason),
+                fix=f'write allow={{"{name}": "why this is intended"}}.',
+            )
+    return runner.run(_subject(subject, inputs, keyword_inputs, batched), rules, allowed)
+
+
+def _subject(subject: Any, inputs: tuple[Any, ...], keywords: Mapping[str, Any], batched: bool) -> Subject:
+    import keras
+
+    from layerwright.checks.subject import Subject
+
+    remarks: tuple[str, ...] = ()
+    cls: type | None = None
+    if isinstance(subject, keras.layers.Layer):
+        name, make, cls = type(subject).__name__, _rebuild(subject), type(subject)
+        remarks = ("the instance was rebuilt from its config for every probe",)
+    elif isinstance(subject, type) and issubclass(subject, keras.layers.Layer):
+        name, make, cls = subject.__name__, subject, subject
+        _refuse_arguments(subject)
+    elif callable(subject) and not isinstance(subject, type):
+        name, make = getattr(subject, "__qualname__", type(subject).__name__), subject
+        _refuse_arguments(subject)
+    else:
+        raise SubjectError(
+            f"`check` was given {_kind(subject)}, which it can't check.",
+            expected="a layer or model, its class, or a callable that makes one",
+            got=_kind(subject),
+            fix="write for example lw.check(lambda: MyLayer(3), x).",
+        )
+    made = Subject(name, make, tuple(inputs), dict(keywords), cls, batched, remarks)
+    return made if inputs or keywords else _guessed(made)
+
+
+def _guessed(subject: Subject) -> Subject:
+    import dataclasses
+
+    from layerwright.checks.guess import inputs_for
+
+    args, kwargs = inputs_for(subject.make)
+    shapes = ", ".join(str(getattr(a, "shape", type(a).__name__)) for a in args)
+    return dataclasses.replace(
+        subject, args=tuple(args), kwargs=dict(kwargs), remarks=(*subject.remarks, f"inputs were guessed: {shapes}")
+    )
+
+
+def _kind(subject: Any) -> str:
+    return f"the class {subject.__name__}" if isinstance(subject, type) else f"a {type(subject).__name__}"
+
+
+def _refuse_arguments(subject: Any) -> None:
+    """A class or callable that needs arguments can't be made fresh."""
+    try:
+        parameters = inspect.signature(subject).parameters.values()
+    except (TypeError, ValueError):
+        return
+    needed = [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    if needed:
+        name = getattr(subject, "__name__", "make")
+        raise SubjectError(
+            f"`{name}` needs arguments, so that `check` can't make a fresh one.",
+            expected="a callable without required arguments",
+            got=f"required: {', '.join(needed)}",
+            fix=f"write lw.check(lambda: {name}({', '.join(f'{n}=...' for n in needed)}), x).",
+        )
+
+
+def _rebuild(instance: Any) -> Any:
+    """Fresh layers from an instance: by its config, with its weights where it has any."""
+    import keras
+
+    def make() -> Any:
+        names = {
+            keras.saving.get_registered_name(type(instance)): type(instance),
+            type(instance).__name__: type(instance),
+        }
+        with keras.saving.CustomObjectScope(names):
+            return keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(instance), safe_mode=False)
+
+    return make

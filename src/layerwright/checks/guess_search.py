@@ -1,0 +1,156 @@
+"""Trying inputs on fresh layers until one call goes through; what every failure says steers the next try."""
+
+from __future__ import annotations
+
+import dataclasses
+import linecache
+import re
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import keras
+
+from layerwright.checks.attempt import Failure, attempt
+from layerwright.checks.feed import leaves
+from layerwright.checks.guess_layouts import Layout, derived, fill
+from layerwright.checks.guess_view import View
+from layerwright.checks.subject import OPEN_BATCH, Spec
+
+MAX_TRIES = 24
+# Of the processor's time, so that a busy machine doesn't change what is found.
+SECONDS = 30.0
+SAME_FAILURES = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Try:
+    """One call that was tried.
+
+    Attributes:
+        layout: The inputs.
+        failure: Why it failed, or None.
+        keeps_batch: Whether the outputs have the inputs' batch axis.
+    """
+
+    layout: Layout
+    failure: Failure | None
+    keeps_batch: bool = False
+
+
+class Search:
+    """Tries on one way to construct a layer.
+
+    Args:
+        make: Makes a fresh layer (or the RNN around a cell).
+        view: What is known of its inputs.
+        home: Says of a path whether it holds the user's own code.
+    """
+
+    def __init__(self, make: Callable[[], Any], view: View, home: Callable[[str], bool]) -> None:
+        self.make, self.view, self.home = make, view, home
+        self.tries: list[Try] = []
+        self._known: set[tuple[Any, ...]] = set()
+        self._started = time.process_time()
+
+    def run(self, layouts: Iterable[Layout], limit: int = MAX_TRIES) -> Try | None:
+        """The first call that goes through and keeps the batch; None where none does among the next `limit` tries."""
+        waiting = list(layouts)
+        stop = len(self.tries) + limit
+        while waiting and len(self.tries) < stop and time.process_time() - self._started < SECONDS:
+            layout = waiting.pop(0)
+            told = fill(self.view, layout)
+            key = (repr(told),)
+            if key in self._known:
+                continue
+            self._known.add(key)
+            tried = self._try(layout, *told)
+            self.tries.append(tried)
+            if tried.failure is None and tried.keeps_batch:
+                return tried
+            if tried.failure is not None:
+                if self.stuck:
+                    return None
+                waiting[:0] = derived(layout, tried.failure)
+        return None
+
+    def _try(self, layout: Layout, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Try:
+        def call() -> Any:
+            return self.make()(*arrays(args), **arrays(kwargs))
+
+        done = attempt(call, self.home)
+        if done.failure is not None:
+            return Try(layout, done.failure)
+        return Try(layout, None, _keeps_batch(done.value))
+
+    @property
+    def passed(self) -> Try | None:
+        """A call that went through without keeping the batch; one of rank 1 is taken for a coincidence."""
+        return next((t for t in self.tries if t.failure is None and (t.layout.rank > 1 or t.layout.dtype != "float32")), None)
+
+    @property
+    def failures(self) -> list[tuple[Layout, Failure]]:
+        """What failed, in order."""
+        return [(t.layout, t.failure) for t in self.tries if t.failure is not None]
+
+    @property
+    def stuck(self) -> bool:
+        """Whether inputs of several ranks fail in the same words at the same line: the fault isn't in the inputs."""
+        said = [(layout.rank, _said(failure)) for layout, failure in self.failures]
+        if len(said) != len(self.tries) or len({text for _, text in said}) > 1 or len({r for r, _ in said}) < SAME_FAILURES:
+            return False
+        return not about_inputs(self.failures[0][1])
+
+    @property
+    def nearest(self) -> Failure | None:
+        """The failure that came nearest to a call that goes through: deepest, then latest, in the user's code."""
+        failures = [failure for _, failure in self.failures]
+        return max(failures, key=lambda f: (len(f.frames), f.at.line if f.at else 0), default=None)
+
+
+def on_purpose(failure: Failure) -> bool:
+    """Whether the user's own code raises the exception."""
+    at = failure.at
+    return at is not None and bool(re.match(r"\s*(raise|assert)\b", linecache.getline(at.path, at.line)))
+
+
+def about_inputs(failure: Failure) -> bool:
+    """Whether a failure is the code's own judgement of its inputs: raised on purpose, by the user or by Keras."""
+    at = failure.at
+    if on_purpose(failure):
+        return failure.kind != "NotImplementedError"
+    asks = r"list of|expects? \d+ input|ndim|input_spec|incompatible with the layer|must be an? (list|tuple|dict)"
+    return at is None and bool(re.search(asks, failure.text))
+
+
+def own_fault(failures: list[Failure]) -> bool:
+    """Whether failures show a fault of the layer's own, whatever it is fed."""
+    kinds = ("AttributeError", "NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "NotImplementedError")
+    kinds += ("ZeroDivisionError", "RecursionError", "SystemExit")
+    if not failures or any(about_inputs(f) for f in failures):
+        return False
+    return failures[0].kind in kinds or len({_said(f) for f in failures}) == 1 or _signature_fault(failures[0])
+
+
+def _signature_fault(failure: Failure) -> bool:
+    texts = ("positional argument", "unexpected keyword", "multiple values for argument", "`build()`", "build()", "super().__init__")
+    return failure.mentions(*texts)
+
+
+def _said(failure: Failure) -> tuple[str, Any, str]:
+    where = (failure.at.path, failure.at.line) if failure.at else None
+    text = re.sub(r"0x[0-9a-f]+|_\d+", "", failure.text)
+    return failure.kind, where, text
+
+
+def _keeps_batch(outputs: Any) -> bool:
+    if outputs is None:
+        return True
+    shapes = [getattr(y, "shape", None) for y in leaves(outputs)]
+    return not shapes or any(shape is not None and len(shape) > 0 and shape[0] == OPEN_BATCH for shape in shapes)
+
+
+def arrays(inputs: Any) -> Any:
+    """Inputs with an array for every `Spec`, each with other values."""
+    count = iter(range(1000))
+    return keras.tree.map_structure(lambda x: x.array(next(count)) if isinstance(x, Spec) else x, inputs)

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import FunctionType
+from typing import Any
+
+from layerwright.checks import internals
+from layerwright.checks.lab import Lab
+from layerwright.checks.report import Finding
+from layerwright.checks.rule import rule
+from layerwright.checks.rules.config._saved_parts import entries, serialized, where
+from layerwright.checks.source import Function, function_of
+
+
+@rule("LW105", "error", hides=("reload-differs", "config-object-not-deserialized", "config-not-serializable"))
+def config_lambda(lab: Lab) -> Iterator[Finding]:
+    """A lambda is part of the config.
+
+    ## What it does
+    Looks for lambdas in the config and in its JSON, in nested layers too.
+
+    ## Why is this bad
+    Keras saves a lambda as byte code, with a warning. Loading is refused unless `safe_mode=False` is passed,
+    and the byte code runs on the very version of Python that wrote it.
+
+    ## Example
+    ```python
+    class Apply(keras.layers.Layer):
+        def __init__(self, fn, **kwargs):
+            super().__init__(**kwargs)
+            self.fn = fn
+
+        def call(self, x):
+            return self.fn(x)
+
+        def get_config(self):
+            return {**super().get_config(), "fn": self.fn}
+    ```
+
+    ## Use instead
+    ```python
+    @keras.saving.register_keras_serializable(package="docs_config_lambda")
+    class Apply(keras.layers.Layer):
+        def __init__(self, fn, **kwargs):
+            super().__init__(**kwargs)
+            self.supports_masking = True
+            self.fn = keras.activations.get(fn)
+
+        def call(self, x):
+            return self.fn(ops.cast(x, self.compute_dtype))
+
+        def compute_output_shape(self, input_shape):
+            return input_shape
+
+        def get_config(self):
+            return {**super().get_config(), "fn": keras.activations.serialize(self.fn)}
+    ```
+
+    ## Source
+    Keras issue 20167.
+    """
+    source = lab.components[0].source if lab.components else None
+    if source is None:
+        return
+    for key, function in _lambdas(lab).items():
+        written = function_of(function) if function is not None else None
+        at: Function | Any = where(source, key) if source.method("get_config") else written or where(source, key)
+        yield lab.finding(
+            f"`{source.cls.__name__}` holds a lambda under `{key}` in its config, which Keras refuses to load.",
+            expected="a function with a name, registered with Keras",
+            got="a lambda" + (f" from line {written.line}" if written is not None else ""),
+            fix="write the lambda as a function under `@keras.saving.register_keras_serializable()`.",
+            at=at,
+        )
+
+
+def _lambdas(lab: Lab) -> dict[str, Any]:
+    """The keys that hold a lambda, with the lambda itself where it can be reached."""
+    found: dict[str, Any] = {}
+    config = lab.config.value
+    given: Mapping[str, Any] = config if isinstance(config, Mapping) else {}
+    if config is None and lab.made.ok and internals.is_default(lab.made.get().layer.get_config):
+        given = lab.arguments() or {}
+    for key, value in given.items():
+        function = _first_lambda(value)
+        if function is not None:
+            found[key] = function
+    if lab.serialized.ok:
+        data = serialized(lab)
+        for path, _, value in entries(data):
+            if isinstance(value, dict) and value.get("class_name") == "__lambda__":
+                inner = path.removeprefix("config.")
+                found.setdefault(inner.split(".")[0].split("[")[0], None)
+    return found
+
+
+def _first_lambda(value: Any) -> FunctionType | None:
+    if isinstance(value, FunctionType):
+        return value if value.__name__ == "<lambda>" else None
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return next((f for f in map(_first_lambda, inner) if f is not None), None)

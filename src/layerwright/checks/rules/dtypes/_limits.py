@@ -1,0 +1,42 @@
+"""The layer in float16 beside the layer in float32, at inputs where the two can part."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import numpy as np
+
+from layerwright.checks.attempt import Skip
+from layerwright.checks.feed import Feed
+from layerwright.checks.lab import Component, Lab
+from layerwright.checks.source import Function
+
+SMALLEST = 2.0**-25
+LARGEST = 65504.0
+
+
+def both(lab: Lab, feed: Feed) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Outputs in float32 and under `mixed_float16`, with equal weights."""
+    full, half = lab.in_policy("float32", feed), lab.in_policy("mixed_float16", feed)
+    if not full.ok and full.skipped is None:
+        raise Skip("the layer fails in float32 at these inputs")
+    outputs = half.get().outputs
+    return full.get().outputs, [y.astype("float32") for y in outputs]
+
+
+def tiny(lab: Lab) -> Iterator[tuple[Component, Function, ast.AST, float]]:
+    """Numbers in what `call` reaches that are zero in float16: literals, and float attributes that it reads."""
+    for component in lab.components:
+        attributes = {k: v for k, v in vars(component.layer).items() if isinstance(v, float)}
+        for function in component.source.reachable("call"):
+            for node in function.walk():
+                value = None
+                if isinstance(node, ast.Constant) and isinstance(node.value, float):
+                    value = node.value
+                elif (
+                    isinstance(node, ast.Attribute) and function.resolve(node.value, component.layer) is component.layer
+                ):
+                    value = attributes.get(node.attr)
+                if value is not None and 0.0 < abs(value) < SMALLEST:
+                    yield component, function, node, value

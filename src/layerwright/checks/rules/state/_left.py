@@ -1,0 +1,237 @@
+"""What a call leaves behind outside of Keras' variables: on the layer, on its class, in the module."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import keras
+import numpy as np
+
+from layerwright.checks.feed import leaves
+from layerwright.checks.probes.calls import State
+from layerwright.checks.rules._once import once
+from layerwright.checks.rules.state._where import attribute, branch_of, component_of, outside, place, stored, touched
+from layerwright.checks.source import Function, Source
+from layerwright.checks.walk import children
+
+if TYPE_CHECKING:
+    from layerwright.checks.lab import Component, Lab
+
+Place = tuple[Function, ast.AST] | Source | None
+Key = tuple[int, str]
+CONTAINERS = (list, dict, set)
+
+
+@dataclasses.dataclass(frozen=True)
+class Left:
+    """One thing that another call finds changed.
+
+    Attributes:
+        name: As the user's code reaches it: `self.history`, `HISTORY`, `Keeper.cache`.
+        tensors: Whether it is, or holds, a tensor of the call.
+        grows: Whether it is a container that gets longer.
+        before, after: What it was and what it is, in words.
+        at: The line that leaves it.
+    """
+
+    name: str
+    tensors: bool
+    grows: bool
+    before: str
+    after: str
+    at: Place
+
+
+@once
+def left_behind(lab: Lab) -> list[Left]:
+    """All that calls leave behind, each name once."""
+    found = [*_on_layers(lab), *_outside(lab)]
+    unique = {item.name: item for item in reversed(found)}
+    return [item for item in found if unique[item.name] is item]
+
+
+def _on_layers(lab: Lab) -> Iterator[Left]:
+    called = lab.called.get()
+    paths = {id(called.layer): "self", **{id(child): path for path, child in children(called.layer)}}
+    built, first, second = called.states
+    tensors = {k for k in (*first.tensors, *second.tensors) if _moved(k, built, first, second)}
+    for key in tensors:
+        yield from _tensor(lab, called.owners[key[0]], paths.get(key[0], "self"), key[1], first, second)
+    taken = {(i, attribute(path)) for i, path in tensors}
+    for key, change in _python(first, second):
+        if (key[0], attribute(key[1])) not in taken:
+            yield _of_python(lab, called.owners[key[0]], paths.get(key[0], "self"), key[1], change)
+    for key, flag in first.scalars.items():
+        if isinstance(flag, bool) and built.scalars.get(key, flag) is not flag and second.scalars.get(key) is flag:
+            yield from _flag(lab, called.owners[key[0]], paths.get(key[0], "self"), key[1], flag)
+    yield from _in_training(lab)
+
+
+def _in_training(lab: Lab) -> Iterator[Left]:
+    """The same for what is only left behind while training."""
+    run = lab.in_training.value
+    if run is None:
+        return
+    owners = {id(run.layer): ("self", run.layer), **{id(child): (path, child) for path, child in children(run.layer)}}
+    before, after = run.states
+    tensors = [k for k, value in after.tensors.items() if before.tensors.get(k) != value and k[0] in owners]
+    for key in tensors:
+        path, owner = owners[key[0]]
+        yield from _tensor(lab, owner, path, key[1], before, after)
+    taken = {(i, attribute(path)) for i, path in tensors}
+    for key, change in _python(before, after):
+        if key[0] in owners and (key[0], attribute(key[1])) not in taken:
+            path, owner = owners[key[0]]
+            yield _of_python(lab, owner, path, key[1], change)
+
+
+def _moved(key: Key, built: State, first: State, second: State) -> bool:
+    ids = [s.tensors.get(key) for s in (built, first, second)]
+    return ids[0] is None or ids[0] != ids[1] or ids[1] != ids[2]
+
+
+def _tensor(lab: Lab, owner: Any, path: str, name: str, first: State, second: State) -> Iterator[Left]:
+    key, top = (id(owner), name), attribute(name)
+    component = component_of(lab, owner)
+    if component is None:
+        return
+    source = component.source
+    same = first.tensors.get(key) == second.tensors.get(key)
+    if same and not touched_in_call(source, top) and touched(source, top, "__init__", "build"):
+        return  # made while building: `called` couldn't build this layer before it called it
+    grows = any(s[0] == id(owner) and attribute(s[1]) == top and s not in first.tensors for s in second.tensors)
+    what = "tensors in a list that grows" if grows and top != name else "a tensor"
+    yield Left(f"{path}.{top}", True, grows and top != name, "", what, place(lab, owner, top))
+
+
+def touched_in_call(source: Source, name: str) -> bool:
+    """Whether what `call` reaches, `build` left out, assigns or mentions an attribute."""
+    return touched(source, name, "call") is not None
+
+
+def _python(before: State, after: State) -> Iterator[tuple[Key, tuple[Any, Any, bool]]]:
+    """Numbers and strings that differ between two moments, and containers that became longer."""
+    for key, value in after.scalars.items():
+        if key in before.scalars and not isinstance(value, bool) and repr(before.scalars[key]) != repr(value):
+            yield key, (before.scalars[key], value, False)
+    for key, size in after.lengths.items():
+        if before.lengths.get(key, size) < size:
+            yield key, (before.lengths[key], size, True)
+
+
+def _of_python(lab: Lab, owner: Any, path: str, name: str, change: tuple[Any, Any, bool]) -> Left:
+    before, after, grows = change
+    words = ("{} entries" if grows else "{!r}").format
+    return Left(f"{path}.{attribute(name)}", False, grows, words(before), words(after), place(lab, owner, attribute(name)))
+
+
+def _flag(lab: Lab, owner: Any, path: str, name: str, value: bool) -> Iterator[Left]:
+    """A switch that the first call turns: the compiled step keeps the branch of that first call."""
+    component = component_of(lab, owner)
+    at = stored(component.source, name, "call") if component else None
+    if component is None or at is None or component.source.reads(name, "call") is None:
+        return
+    branch = branch_of(*at)
+    if branch is not None and _makes_state(component, at[0], branch):
+        return  # the weights or layers that are made there are what is wrong
+    yield Left(f"{path}.{name}", False, False, repr(not value), repr(value), at)
+
+
+def _makes_state(component: Component, function: Function, branch: ast.If) -> bool:
+    for node in ast.walk(branch):
+        if isinstance(node, ast.Call):
+            made = function.resolve(node.func, component.layer)
+            named = getattr(node.func, "attr", "")
+            if named in ("add_weight", "add_variable") or (isinstance(made, type) and issubclass(made, keras.Operation | keras.Variable)):
+                return True
+    return False
+
+
+@dataclasses.dataclass(frozen=True)
+class _Spot:
+    """Something outside of the layer that its calls could change."""
+
+    name: str
+    now: Callable[[], Any]
+    at: Place
+
+
+def _outside(lab: Lab) -> Iterator[Left]:
+    spots = [spot for component in lab.components for spot in _spots(component)]
+    layer = lab.called.get().layer
+    if not spots:
+        return
+    moments = [{s.name: _seen(lab, s.now()) for s in spots}]
+    for _ in range(2):
+        # Two calls: what only the first one changes is a memo, which is harmless unless it holds tensors.
+        again = lab.attempt(lambda: layer(*lab.feed.args, **lab.feed.kwargs))
+        if not again.ok:
+            return
+        moments.append({s.name: _seen(lab, s.now()) for s in spots})
+    for spot in spots:
+        first, second, third = (m[spot.name] for m in moments)
+        if third[0] in ("tensor", "container") and third[2] and first != third:
+            yield Left(spot.name, True, third[1] != second[1], "", "tensors of the call", spot.at)
+        elif second != third and third[0] != "tensor":
+            yield Left(spot.name, False, third[0] == "container", second[3], third[3], spot.at)
+
+
+def _spots(component: Component) -> Iterator[_Spot]:
+    source = component.source
+    for cls in source.cls.__mro__:
+        if cls is not object and cls.__module__.split(".")[0] not in ("keras", "torch", "tensorflow", "builtins"):
+            for name, value in list(vars(cls).items()):
+                if not name.startswith("__") and isinstance(value, bool | int | float | str | None | list | dict | set):
+                    at = touched(source, name, "call") or _mentions(source, name)
+                    if at is not None:
+                        yield _Spot(f"{cls.__name__}.{name}", lambda c=cls, n=name: vars(c).get(n), at)  # type: ignore[misc]
+    for name, value, function, node in outside(source, "call"):
+        if isinstance(value, CONTAINERS) or type(value).__name__ in ("deque", "defaultdict", "Counter", "count"):
+            yield _Spot(name, lambda v=value: v, (function, node))  # type: ignore[misc]
+        elif not isinstance(value, ModuleType | type) and hasattr(value, "__dict__") and _own(value):
+            yield _Spot(name, lambda v=value: dict(vars(v)), (function, node))  # type: ignore[misc]
+    for function in source.reachable("call"):
+        for node in function.walk():
+            if isinstance(node, ast.Global) and function.live is not None:
+                for name in node.names:
+                    yield _Spot(name, lambda g=function.live.__globals__, n=name: g.get(n), (function, node))  # type: ignore[misc]
+    for name, value in list(vars(source.layer).items()):
+        if isinstance(value, itertools.count | np.ndarray) and (at := touched(source, name, "call")):
+            yield _Spot(f"self.{name}", lambda o=source.layer, n=name: vars(o).get(n), at)  # type: ignore[misc]
+
+
+def _mentions(source: Source, name: str) -> tuple[Function, ast.AST] | None:
+    """Where `call` mentions `Class.name` or `type(self).name`."""
+    return next(
+        ((f, n) for f in source.reachable("call") for n in f.walk() if isinstance(n, ast.Attribute) and n.attr == name), None
+    )
+
+
+def _own(value: Any) -> bool:
+    from layerwright.checks.walk import plain
+
+    return plain(value)
+
+
+def _seen(lab: Lab, value: Any) -> tuple[str, Any, int, str]:
+    """Kind, identity or size, number of tensors in it, and the value in words."""
+    if lab.engine.is_tensor(value):
+        return "tensor", id(value), 1, "a tensor"
+    if isinstance(value, np.ndarray):
+        return "array", value.tobytes() if value.size < 100_000 else None, 0, "an array"
+    if isinstance(value, CONTAINERS) or hasattr(value, "__len__"):
+        inside = [x for x in leaves(list(value.values()) if isinstance(value, dict) else list(value)) if lab.engine.is_tensor(x)]
+        plain = [repr(x) for x in (value.items() if isinstance(value, dict) else value) if _scalar(x)]
+        return "container", (len(value), tuple(plain)), len(inside), f"{len(value)} entries"
+    return "scalar", repr(value), 0, repr(value)
+
+
+def _scalar(x: Any) -> bool:
+    return isinstance(x, bool | int | float | str) or (isinstance(x, tuple) and all(_scalar(y) for y in x))
+
+

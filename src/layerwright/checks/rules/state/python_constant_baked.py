@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from layerwright.checks.lab import Component, Lab
+from layerwright.checks.report import Finding
+from layerwright.checks.rule import rule
+from layerwright.checks.rules.state._where import touched
+from layerwright.checks.source import function_of
+from layerwright.checks.walk import own_attributes
+
+ANNEALED = re.compile(r"^(\w+_)?(temperature|temp|tau|kl_weight|kl_beta|anneal\w*)$", re.IGNORECASE)
+SETTING_UP = {"__init__", "build", "call", "from_config", "build_from_config", "get_config", "set_params", "__setattr__"}
+
+
+@rule("LW709", "note", backends=("tensorflow", "jax"))
+def python_constant_baked(lab: Lab) -> Iterator[Finding]:
+    """A Python number that is meant to change between steps is a constant of the compiled step.
+
+    ## What it does
+    Looks for Python floats that `call` reads and that another method of the class assigns, or whose name says
+    that they are annealed (`temperature`, `tau`, `kl_weight`, ...).
+
+    ## Why is this bad
+    On TensorFlow and JAX the compiled step keeps the value that the number had when it was traced. A callback
+    that lowers it after each epoch changes the attribute, and nothing else.
+
+    ## Example
+    ```python
+    @keras.saving.register_keras_serializable(package="docs")
+    class Sharpen(keras.layers.Layer):
+        def __init__(self, temperature=1.0, **kwargs):
+            super().__init__(**kwargs)
+            self.supports_masking = True
+            self.temperature = temperature
+
+        def call(self, x):
+            return ops.softmax(x / self.temperature)
+
+        def compute_output_shape(self, input_shape):
+            return input_shape
+
+        def get_config(self):
+            return {**super().get_config(), "temperature": self.temperature}
+    ```
+
+    ## Use instead
+    ```python
+    @keras.saving.register_keras_serializable(package="docs")
+    class Sharpen(keras.layers.Layer):
+        def __init__(self, temperature=1.0, **kwargs):
+            super().__init__(**kwargs)
+            self.supports_masking = True
+            self.start = temperature
+
+        def build(self, input_shape):
+            start = keras.initializers.Constant(self.start)
+            self.temperature = self.add_weight(shape=(), initializer=start, trainable=False, name="temperature")
+
+        def call(self, x):
+            return ops.softmax(x / self.temperature)
+
+        def compute_output_shape(self, input_shape):
+            return input_shape
+
+        def get_config(self):
+            return {**super().get_config(), "temperature": self.start}
+    ```
+
+    ## Known limits
+    A number that nothing in the class changes and whose name is an ordinary one (`rate`, `epsilon`, `alpha`) is
+    taken for a constant.
+
+    ## Source
+    Keras issue 16999.
+    """
+    for component in lab.components:
+        for name, value in own_attributes(component.layer).items():
+            if isinstance(value, bool) or not isinstance(value, float | int):
+                continue
+            at = touched(component.source, name, "call")
+            if at is None or not component.source.reads(name, "call"):
+                continue
+            setter = _setter(component, name)
+            if setter is None and not (isinstance(value, float) and ANNEALED.match(name)):
+                continue
+            changed = f"`{setter}` changes" if setter else "a callback changes"
+            yield lab.finding(
+                f"`call` reads the Python number `self.{name}`, which a compiled step keeps as it was when it was traced.",
+                expected=f"a non-trainable weight, if it is to follow what {changed}",
+                got=f"self.{name} = {value!r}",
+                fix=f'make `self.{name}` with `add_weight(shape=(), trainable=False, ...)` and change it with `assign`.',
+                at=at,
+            )
+
+
+def _setter(component: Component, name: str) -> str | None:
+    """A method beside the constructor, `build` and `call` that assigns the attribute."""
+    source = component.source
+    reached = {id(f.node) for f in source.reachable("call", "__init__", "build", "from_config", "build_from_config")}
+    for cls in source.cls.__mro__:
+        for method, member in vars(cls).items():
+            live = member.fset if isinstance(member, property) else getattr(member, "__func__", member)
+            function = function_of(live) if live is not None and method not in SETTING_UP else None
+            if function is None or id(function.node) in reached or not source.home(function.path):
+                continue
+            if any(target.attr == name for _, target, _ in source.stores(method)):
+                return method
+    return None

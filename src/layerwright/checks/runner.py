@@ -1,0 +1,130 @@
+"""Runs the rules on one subject, in this process, and leaves the process as it was."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from layerwright.checks import engines, internals
+from layerwright.checks.attempt import Failure, Skip
+from layerwright.checks.lab import Lab
+from layerwright.checks.report import Finding, Outcome, Problem, Report, Status, rank
+from layerwright.checks.rule import Rule
+from layerwright.checks.subject import Subject
+from layerwright.errors import LayerwrightError, SubjectError
+
+
+def run(subject: Subject, rules: Sequence[Rule], allow: Mapping[str, str] | None = None) -> Report:
+    """Check one subject with these rules; what the user's code raises becomes part of the report.
+
+    Args:
+        subject: What to check.
+        rules: Which rules to run, in their order.
+        allow: Rules whose findings are intended, each with the reason.
+    """
+    started = time.perf_counter()
+    with everything_kept():
+        lab = Lab(subject)
+        try:
+            results = [_one(lab, rule, allow or {}) for rule in rules]
+            problem = _problem(lab)
+            path, line = lab.place(None)
+        finally:
+            lab.close()
+    raised = [finding for found, _ in results for finding in found]
+    shown, hidden = _sift(raised, {r.name: r for r in rules})
+    return Report(
+        subject.name,
+        lab.backend,
+        tuple(sorted(shown, key=lambda f: (rank(f.severity), f.line or 0, f.code))),
+        tuple(hidden),
+        tuple(_withheld(outcome, shown) for _, outcome in results),
+        None if _explained(problem, shown) else problem,
+        subject.remarks,
+        path,
+        line,
+        time.perf_counter() - started,
+    )
+
+
+def _one(lab: Lab, rule: Rule, allow: Mapping[str, str]) -> tuple[list[Finding], Outcome]:
+    started = time.perf_counter()
+    found: list[Finding] = []
+    status: Status = "passed"
+    reason: str | None = None
+    if rule.backends and lab.backend not in rule.backends:
+        status, reason = "skipped", f"shows on {', '.join(rule.backends)} only"
+    elif rule.name in allow:
+        status, reason = "skipped", f"allowed: {allow[rule.name]}"
+    else:
+        lab._rule = rule
+        try:
+            found = list(rule.check(lab))
+        except Skip as skip:
+            status, reason = "skipped", str(skip)
+        except LayerwrightError:
+            raise
+        except (Exception, SystemExit) as error:
+            # A rule that stumbles over the user's objects must not take the others with it; that it did is said.
+            status, reason = "skipped", f"the rule failed on this layer: {type(error).__name__}: {error}"
+        finally:
+            lab._rule = None
+        status = "failed" if found else status
+    return found, Outcome(rule.name, status, reason, time.perf_counter() - started)
+
+
+def _sift(raised: list[Finding], rules: Mapping[str, Rule]) -> tuple[list[Finding], list[Finding]]:
+    """Part the findings to show from the symptoms of others and from advice that can wait."""
+    unique = list({(f.rule, f.path, f.line, f.message): f for f in raised}.values())
+    hidden_names = {name for f in unique for name in rules[f.rule].hides}
+    causes = [f for f in unique if f.rule not in hidden_names]
+    serious = any(f.severity != "note" for f in causes)
+    shown = [f for f in causes if not (serious and rules[f.rule].advice)]
+    return shown, [f for f in unique if f not in shown]
+
+
+def _withheld(outcome: Outcome, shown: list[Finding]) -> Outcome:
+    if outcome.status != "failed" or any(f.rule == outcome.rule for f in shown):
+        return outcome
+    return Outcome(
+        outcome.rule, "withheld", "a cause that was found explains it, or it is advice that can wait", outcome.seconds
+    )
+
+
+def _problem(lab: Lab) -> Problem | None:
+    made, called = lab.made.failure, lab.called.failure
+    if made is not None:
+        if isinstance(made.error, SubjectError):
+            raise made.error
+        return _describe("not-built", f"`{lab.subject.name}` can't be constructed", made)
+    if called is not None:
+        return _describe("call-failed", f"`{lab.subject.name}` can't be called with these inputs", called)
+    return None
+
+
+def _describe(kind: str, what: str, failure: Failure) -> Problem:
+    at = failure.at
+    return Problem(kind, f"{what}: {failure.summary}", None, at.path if at else None, at.line if at else None)
+
+
+def _explained(problem: Problem | None, shown: list[Finding]) -> bool:
+    """Whether a finding already says, at that very line, why the subject could not be called."""
+    return problem is not None and any(
+        f.severity == "error" and (f.path, f.line) == (problem.path, problem.line) for f in shown
+    )
+
+
+@contextmanager
+def everything_kept() -> Iterator[None]:
+    """Leave dtype policy, seeds, registries, name counters and random numbers as they were."""
+    python, numpy = random.getstate(), np.random.get_state()
+    try:
+        with internals.global_state_kept(), engines.current().random_state_kept():
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)

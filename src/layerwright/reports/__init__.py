@@ -1,0 +1,1 @@
+"""How reports are shown: text, JSON, and the catalogue of rules. Nothing here decides anything about a layer."""

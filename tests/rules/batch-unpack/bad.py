@@ -1,0 +1,28 @@
+"""Breaks `batch-unpack`."""
+
+import keras
+import numpy as np
+from keras import layers, ops
+
+
+class Regressor(keras.Model):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.dense = layers.Dense(1, dtype=self.dtype_policy, trainable=self.trainable)
+
+    def build(self, input_shape):
+        self.dense.build(input_shape)
+
+    def call(self, x):
+        return self.dense(x)
+
+    def test_step(self, data):
+        x, y = data
+        return {"error": ops.mean(ops.abs(y - self(x, training=False)))}
+
+
+def make():
+    return Regressor()
+
+
+INPUTS = (np.linspace(-1.0, 1.0, 8, dtype="float32").reshape(2, 4),)

@@ -1,0 +1,27 @@
+"""Keeps `call-not-traceable`."""
+
+import keras
+import numpy as np
+from keras import layers, ops
+
+
+@keras.saving.register_keras_serializable(package="docs")
+class Alive(layers.Layer):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+
+    def call(self, x):
+        x = ops.cast(x, self.compute_dtype)
+        return ops.where(x > -100.0, x, ops.zeros_like(x))
+
+    def compute_output_shape(self, input_shape):
+        return tuple(input_shape)
+
+
+def make():
+    return Alive()
+
+
+INPUTS = (np.linspace(-1, 1, 8, dtype="float32").reshape(2, 4),)
+BACKENDS = ("jax",)

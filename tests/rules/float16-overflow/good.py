@@ -1,0 +1,27 @@
+"""Keeps `float16-overflow`."""
+
+import keras
+import numpy as np
+from keras import layers, ops
+
+
+@keras.saving.register_keras_serializable(package="docs")
+class RootMeanSquare(layers.Layer):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+
+    def call(self, x):
+        wide = ops.cast(x, keras.backend.result_type(self.compute_dtype, "float32"))
+        y = ops.sqrt(ops.mean(wide * wide, axis=-1, keepdims=True) + 1e-3)
+        return ops.cast(y, self.compute_dtype)
+
+    def compute_output_shape(self, input_shape):
+        return (*input_shape[:-1], 1)
+
+
+def make():
+    return RootMeanSquare()
+
+
+INPUTS = (np.linspace(-1, 1, 8, dtype="float32").reshape(2, 4),)

@@ -1,0 +1,19 @@
+"""Breaks `host-code-in-call`."""
+
+import scipy.special
+import numpy as np
+from keras import layers, ops
+
+
+class Outside(layers.Layer):
+    def call(self, x):
+        values = ops.convert_to_numpy(x)
+        return ops.convert_to_tensor(scipy.special.expit(values))
+
+
+def make():
+    return Outside()
+
+
+INPUTS = (np.linspace(-1, 1, 8, dtype="float32").reshape(2, 4),)
+BACKENDS = ("tensorflow", "jax")

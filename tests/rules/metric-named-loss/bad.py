@@ -1,0 +1,29 @@
+"""Breaks `metric-named-loss`."""
+
+import keras
+import numpy as np
+from keras import layers, ops
+
+
+class Regressor(keras.Model):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.dense = layers.Dense(1, dtype=self.dtype_policy, trainable=self.trainable)
+        self.size = keras.metrics.Mean(name="loss")
+
+    def build(self, input_shape):
+        self.dense.build(input_shape)
+
+    def call(self, x):
+        return self.dense(x)
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        self.size.update_state(ops.mean(ops.abs(ops.cast(y_pred, "float32"))))
+        return super().compute_metrics(x, y, y_pred, sample_weight)
+
+
+def make():
+    return Regressor()
+
+
+INPUTS = (np.linspace(-1.0, 1.0, 8, dtype="float32").reshape(2, 4),)
