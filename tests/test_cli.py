@@ -393,9 +393,12 @@ def test_rules_are_listed_one_a_line(run):
     lines = out.splitlines()
     assert len(lines) == len(rules)
     for line, rule in zip(lines, rules, strict=True):
-        assert line.split(maxsplit=4) == [rule.code, rule.name, rule.severity, rule.family, rule.title]
-    starts = {line.index(rule.family, len("LW101  ") + len(rule.name)) for line, rule in zip(lines, rules, strict=True)}
-    assert len(starts) == 1
+        cells = [rule.code, rule.name, rule.severity, rule.family, *(["static"] if rule.static else []), rule.title]
+        assert line.split(maxsplit=len(cells) - 1) == cells
+    for column in ("family", "title"):
+        after = len("LW101  ")
+        starts = {line.index(getattr(r, column), after + len(r.name)) for line, r in zip(lines, rules, strict=True)}
+        assert len(starts) == 1
 
 
 def test_rules_on_a_narrow_terminal_stay_within_it(run, monkeypatch):

@@ -50,10 +50,10 @@ def read(file: Path, declaration: str):
 
 @pytest.mark.once
 def test_a_declaration_is_read_with_all_its_arguments(family):
-    said = '@rule("LW699", "note", hides=["a"], advice=True, backends=("jax",), static=True)'
+    said = '@rule("LW699", "note", hides=["a"], advice=True, backends=("jax",))'
     (rule,) = read(family / "mask_lost.py", said)
     assert (rule.name, rule.code, rule.family, rule.severity) == ("mask-lost", "LW699", "masks", "note")
-    assert (rule.hides, rule.advice, rule.backends, rule.static) == (("a",), True, ("jax",), True)
+    assert (rule.hides, rule.advice, rule.backends) == (("a",), True, ("jax",))
     assert (rule.title, rule.sections["Example"]) == ("A mask is lost.", "Text.")
 
 
@@ -62,6 +62,15 @@ def test_a_declaration_may_name_constants_of_its_file(family):
     said = 'A = ("a", "b")\nB = unknown()\n@rule("LW699", "note", hides=(*A, "c"))'
     (rule,) = read(family / "mask_lost.py", said)
     assert rule.hides == ("a", "b", "c")
+
+
+@pytest.mark.once
+def test_a_declaration_may_name_constants_that_its_family_shares(family):
+    said = 'from layerwright.checks.rules.models._cells import SYMPTOMS as S\n@rule("LW699", "note", hides=S)'
+    (rule,) = read(family / "mask_lost.py", said)
+    from layerwright.checks.rules.models._cells import SYMPTOMS
+
+    assert rule.hides == SYMPTOMS
 
 
 @pytest.mark.once

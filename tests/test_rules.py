@@ -24,7 +24,8 @@ def example(rule: str, which: str) -> ModuleType:
     path = FOLDER / rule / f"{which}.py"
     name = f"documented_{rule.replace('-', '_')}_{which}"
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
@@ -37,11 +38,12 @@ def example(rule: str, which: str) -> ModuleType:
 def test_the_bad_layer_breaks_its_own_rule_and_no_other(rule: str) -> None:
     module = example(rule, "bad")
     report = lw.check(module.make, *module.INPUTS)
-    assert [(f.rule, f.severity) for f in report.findings] == [(rule, getattr(module, "LEVEL", RULES[rule].severity))], str(
-        report
-    )
+    severity = getattr(module, "LEVEL", RULES[rule].severity)
+    assert [(f.rule, f.severity) for f in report.findings] == [(rule, severity)], str(report)
     finding = report.findings[0]
-    assert finding.fix and finding.path is not None and finding.line is not None
+    assert finding.fix
+    assert finding.line is not None
+    assert finding.path is not None
     assert Path(finding.path).name == "bad.py", "the finding names the user's file"
 
 

@@ -137,7 +137,7 @@ def _write_json(results: Any, targets: Sequence[str], names: Sequence[str], seco
 @cli.command()
 @click.option("--format", "form", type=TEXT_OR_JSON, default="text", help="How the list is written.", show_default=True)
 def rules(form: str) -> int:
-    """List all rules: code, name, severity, family, and what is wrong."""
+    """List all rules: code, name, severity, family, whether --static runs it, and what is wrong."""
     from layerwright.checks import declared
     from layerwright.reports import catalogue
     from layerwright.reports.console import console

@@ -25,14 +25,24 @@ def read(targets: Sequence[Target], rules: Sequence[Rule]) -> session.Results:
     from layerwright.checks.static import check_file
 
     results = session.Results()
-    files = dict.fromkeys(file for target in targets for file in sources(target))
+    files = _files(targets)
     with Bar() as bar:
         bar.found(len(files), "the files")
-        for file in files:
+        for file, only in files.items():
             bar.started(file.name)
-            results.reports.extend(check_file(file, rules))
+            results.reports.extend(r for r in check_file(file, rules) if not only or r.problem or r.subject in only)
             bar.finished()
     return session.some(results, targets)
+
+
+def _files(targets: Sequence[Target]) -> dict[Path, tuple[str, ...]]:
+    """Every file once, with the names to check in it; none for all."""
+    found: dict[Path, tuple[str, ...]] = {}
+    for target in targets:
+        for file in sources(target):
+            known = found.setdefault(file, target.only)
+            found[file] = known + target.only if known and target.only else ()
+    return found
 
 
 def sources(target: Target) -> Iterator[Path]:

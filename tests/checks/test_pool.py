@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -50,11 +51,13 @@ def problem(report):
 
 def processes_of(word):
     """Living processes with a word on their command line."""
-    found = []
-    for process in psutil.process_iter(["cmdline", "status"]):
-        if process.info["status"] != psutil.STATUS_ZOMBIE and any(word in part for part in process.info["cmdline"] or ()):
-            found.append(process.pid)
-    return found
+    known = psutil.process_iter(["cmdline", "status"])
+    return [
+        process.pid
+        for process in known
+        if process.info["status"] != psutil.STATUS_ZOMBIE
+        and any(word in part for part in process.info["cmdline"] or ())
+    ]
 
 
 @light
@@ -129,7 +132,7 @@ def test_allocating_without_end_is_stopped_at_the_limit(check):
     )
     kind, message, line = problem(reports["eats"])
     assert (kind, line) == ("out-of-memory", 4)
-    assert message.startswith("`eats` used 0.") and message.endswith(" GiB, more than the 0.25 GiB allowed.")
+    assert re.fullmatch(r"`eats` used 0\.\d GiB, more than the 0\.25 GiB allowed\.", message)
     assert reports["eats"].problem.help == "`--memory 0.5` allows it more."
     assert reports["last"].remarks == ("2",)
 
@@ -157,26 +160,29 @@ def test_memory_of_processes_that_the_subject_started_counts(check):
 def test_a_fork_bomb_dies_with_all_its_children(check, tmp_path):
     reports, _ = check("import os\ndef bomb():\n    while True: os.fork()\ndef last(): return 2\n")
     kind, message, line = problem(reports["bomb"])
-    assert (kind, line) == ("crashed", 3)
-    assert message.startswith("`bomb` started ") and message.endswith(
-        " processes, more than the 12 allowed, and was stopped."
-    )
+    assert kind == "crashed"
+    assert line in (2, 3)  # of the function, where the swamped process does not tell its stack in time
+    assert re.fullmatch(r"`bomb` started \d+ processes, more than the 12 allowed, and was stopped\.", message)
     assert reports["last"].remarks == ("2",)
     assert processes_of("light_worker") == []
 
 
 @light
-def test_a_grandchild_in_a_session_of_its_own_is_ended_too(check, tmp_path):
+def test_a_grandchild_in_a_session_of_its_own_is_ended_too_even_as_an_orphan(check):
     mark = f"sleeper-{os.getpid()}"
     reports, _ = check(
         f"""
         import os, subprocess, sys, time
         def leaves():
             subprocess.Popen(["sh", "-c", "sleep 300; : {mark}"], start_new_session=True)
+            time.sleep(0.7)
+            os._exit(1)
+        def stays():
+            subprocess.Popen(["sh", "-c", "sleep 300; : {mark}"], start_new_session=True)
             time.sleep(300)
         """
     )
-    assert problem(reports["leaves"])[0] == "timed-out"
+    assert [problem(reports[name])[0] for name in ("leaves", "stays")] == ["exited", "timed-out"]
     assert processes_of(mark) == []
 
 
@@ -189,7 +195,9 @@ def test_a_crash_in_native_code_names_the_signal_and_the_line(check):
 
 @light
 def test_the_last_line_that_was_printed_before_a_crash_is_told(check):
-    reports, _ = check("import os\ndef crashes():\n    os.write(2, b'LLVM ERROR: out of registers\\n')\n    os.abort()\n")
+    reports, _ = check(
+        "import os\ndef crashes():\n    os.write(2, b'LLVM ERROR: out of registers\\n')\n    os.abort()\n"
+    )
     assert problem(reports["crashes"]) == (
         "crashed",
         "`crashes` ended with the process killed by SIGABRT; the last it printed: LLVM ERROR: out of registers.",
@@ -281,16 +289,16 @@ def test_objects_that_cannot_be_shown_become_text(check):
             __str__ = __repr__ = Mute.__str__
         def raises(): raise Error()
         def odd():
-            return Report("odd", "jax", (Finding("r", "LW1", "note", "huge " + "x" * 10**7, got=Mute(), line=np.int64(7)),),
-                          remarks=(b"\\xff".decode("utf-8", "surrogateescape"), 2**5000, np.float32("nan"), {1: {2}}))
+            huge = Finding("r", "LW1", "note", "huge " + "x" * 10**7, got=Mute(), line=np.int64(7))
+            remarks = (b"\\xff".decode("utf-8", "surrogateescape"), 2**5000, np.float32("nan"), {1: {2}})
+            return Report("odd", "jax", (huge,), remarks=remarks)
         def last(): return 2
         """
     )
     assert problem(reports["raises"]) == ("crashed", "Error: <Error>", 9)
     (finding,) = reports["odd"].findings
     assert (finding.got, finding.line, type(finding.line)) == ("<Mute>", 7, int)
-    assert finding.message.startswith("huge xxx") and len(finding.message) < 25_000
-    assert "(9980005 characters left out)" in finding.message
+    assert finding.message == "huge " + "x" * 9995 + " ... (9980005 characters left out) ... " + "x" * 10_000
     surrogate, large, nan, nested = reports["odd"].remarks
     assert (surrogate, large, nested) == ("\udcff", hex(2**5000), {"1": [2]})
     assert nan != nan
@@ -394,7 +402,9 @@ def test_a_subject_works_in_a_folder_of_its_own_that_is_removed(check):
 @light
 def test_each_file_gets_a_fresh_worker_that_was_started_while_the_one_before_ran(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(HERE))
-    source = "import os, sys, time, psutil\ndef who():\n    time.sleep(1)\n    return psutil.Process().create_time(), time.time()\n"
+    source = (
+        "import time, psutil\ndef who():\n    time.sleep(1)\n    return psutil.Process().create_time(), time.time()\n"
+    )
     targets = []
     for name in ("one.py", "two.py"):
         (tmp_path / name).write_text(source)
@@ -499,8 +509,9 @@ def test_the_stack_of_the_current_thread_is_looked_at_first():
 
 
 # ------------------------------------------------------------------------------- with the real worker
-LAYERS = '''
+LAYERS = """
 import os
+import sys
 import keras
 import layerwright as lw
 
@@ -528,6 +539,10 @@ class Mute(keras.layers.Layer):
     def __repr__(self):
         raise RuntimeError("no words")
 
+class Elsewhere(keras.layers.Layer):
+    def call(self, x):
+        return x + sys.modules["__main__"].__spec__.name.endswith("reloader")
+
 class Wide(keras.layers.Layer):
     def __init__(self, table, **kwargs):
         super().__init__(**kwargs)
@@ -536,12 +551,15 @@ class Wide(keras.layers.Layer):
     def call(self, x):
         return x * self.table[0]
 
+    def get_config(self):
+        return super().get_config()
+
 @lw.example
 def wide():
     return Wide([1.0, 2.0])
 
 raise SystemExit("trained at import")
-'''
+"""
 
 
 @pytest.mark.slow
@@ -549,13 +567,17 @@ def test_a_file_of_layers_that_trains_exits_and_is_silent_is_checked_to_its_end(
     path = tmp_path / "layers.py"
     path.write_text(LAYERS)
     events: list[Event] = []
-    pool = Pool(backend, rules=["config-missing-arg", "output-shape-mismatch"])
+    pool = Pool(backend, rules=["config-missing-arg", "reload-differs"])
     reports = {report.subject: report for report in pool.run(expand([str(path)]), events.append)}
-    assert list(reports) == ["wide", "Good", "Leaves", "Mute"]
-    assert problem(reports["Leaves"]) == ("exited", "`Leaves` ended the process with status 3.", 21)
-    assert [r.problem for name, r in reports.items() if name != "Leaves"] == [None, None, None]
+    assert list(reports) == ["wide", "Good", "Leaves", "Mute", "Elsewhere"]
+    assert problem(reports["Leaves"]) == ("exited", "`Leaves` ended the process with status 3.", 22)
+    assert [r.problem for name, r in reports.items() if name != "Leaves"] == [None] * 4
     assert {f.rule for f in reports["wide"].findings} == {"config-missing-arg"}
-    assert [o.rule for o in reports["Good"].outcomes] == ["config-missing-arg", "output-shape-mismatch"]
+    assert [o.rule for o in reports["Good"].outcomes] == ["config-missing-arg", "reload-differs"]
+    # Every worker asks the one process for reloading that the pool keeps.
+    assert [f.message for name in ("Good", "Mute", "Elsewhere") for f in reports[name].findings] == [
+        "`Elsewhere` computes something else after it was saved and loaded in another process."
+    ]
     assert [e.subject for e in events if e.kind == "covered"] == ["Wide"]
     assert {r.backend for r in reports.values()} == {backend}
     json.dumps([r.to_dict() for r in reports.values()])

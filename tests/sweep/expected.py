@@ -1,11 +1,97 @@
 """Errors and warnings that a sound check raises on these layers, by (case, rule), each with the reason.
 
-An entry that no longer occurs fails its test, as does a finding that has no entry.
+Most are faults of Keras 3.15.1 and keras-rs 0.4.0. An entry that no longer occurs fails its test, as does a finding
+that has no entry.
 """
 
 from __future__ import annotations
 
-from sweep.sweeping import Expectations
+from collections.abc import Iterable
 
-KERAS: Expectations = {}
-KERAS_RS: Expectations = {}
+from sweep.sweeping import Expectations, Expected
+
+
+def each(cases: Iterable[str], rule: str, reason: str, backends: tuple[str, ...] = ()) -> Expectations:
+    """The same expectation for several cases."""
+    entry = Expected(reason, backends) if backends else Expected(reason)
+    return {(case, rule): entry for case in cases}
+
+
+KERAS: Expectations = {
+    # Saving.
+    ("Lambda, of a lambda", "config-lambda"): Expected(
+        "a lambda can't be loaded in safe mode: the case is there for it"
+    ),
+    ("RandomShear", "reload-differs"): Expected(
+        "a number becomes the range (-0.2, 0.2) in the config, and the constructor refuses a negative end"
+    ),
+    # Declared shapes and dtypes.
+    ("MultiHeadAttention, scores", "output-shape-mismatch"): Expected(
+        "compute_output_spec gives the scores the query's length on both axes"
+    ),
+    ("Bidirectional, own backward layer", "output-shape-mismatch"): Expected(
+        "compute_output_shape asks the forward layer only, and the backward one has other units"
+    ),
+    ("IntegerLookup, multi hot", "output-dtype-mismatch"): Expected(
+        "declares floatx, and casts its output to int64, its compute dtype"
+    ),
+    ("MaxNumBoundingBoxes", "output-dtype-mismatch"): Expected("declares its inputs' dtypes as float32, labels too"),
+    # Dtype policies.
+    **each(
+        ("CategoryEncoding", "CategoryEncoding, one hot"),
+        "policy-ignored",
+        "encodes in the variable dtype, and declares the compute dtype",
+    ),
+    **each(
+        ("HashedCrossing", "HashedCrossing, one hot", "Hashing, salt"),
+        "policy-ignored",
+        "casts its output to the variable dtype",
+    ),
+    ("ReversibleEmbedding, reverse", "policy-ignored"): Expected(
+        "has autocast off as every embedding, and casts only its kernel: float32 in, float32 out"
+    ),
+    ("RandomCrop", "policy-ignored"): Expected("casts to the compute dtype in training only"),
+    ("MaxNumBoundingBoxes", "policy-ignored"): Expected("hands images and boxes on as they are"),
+    ("RandomColorJitter", "child-dtype"): Expected("makes its four layers without a dtype"),
+    ("RNN, of two cells", "child-dtype"): Expected("makes StackedRNNCells around the caller's cells without a dtype"),
+    ("TorchModuleWrapper", "mixed-precision-constant"): Expected(
+        "the parameters are the module's own, in float32, and Keras casts the inputs only", ("torch",)
+    ),
+    # Numbers.
+    **each(
+        ("Dot, normalized", "UnitNormalization", "UnitNormalization, axis 1"),
+        "float16-underflow",
+        "l2-normalizes with an epsilon of 1e-12, which is 0 in float16",
+    ),
+    ("STFTSpectrogram", "float16-overflow"): Expected("sums windows of unscaled samples in the compute dtype"),
+    ("MelSpectrogram", "nonfinite-gradient"): Expected("takes the root of a power of zero in silence"),
+    ("AutoContrast", "nonfinite-gradient"): Expected(
+        "divides by the range of a flat image and selects afterwards: the gradient passes the division"
+    ),
+    # State on purpose.
+    ("SimpleRNN, stateful", "static-batch"): Expected(
+        "keeps a state for each row, so that the batch's size must be known"
+    ),
+    ("LSTMCell, dropout", "tensor-leak"): Expected(
+        "a cell keeps its dropout masks over the steps of a sequence; the RNN around it drops them", ("torch",)
+    ),
+}
+
+KERAS_RS: Expectations = {
+    **each(
+        ("BruteForceRetrieval", "BruteForceRetrieval, ids"),
+        "config-object-not-deserialized",
+        "get_config writes the method compute_score as `return_scores`",
+    ),
+    **each(
+        ("FeatureCross", "FeatureCross, projection"),
+        "child-unbuilt-after-build",
+        "build() makes the dense layers and doesn't build them",
+    ),
+    ("DistributedEmbedding", "child-dtype"): Expected("makes an EmbedReduce for each table without a dtype"),
+    ("DistributedEmbedding", "config-missing-arg"): Expected("leaves out `table_stacking` and `update_stats`"),
+    ("EmbedReduce, weights", "nonfinite-gradient"): Expected("takes the root of weights of zero"),
+    ("EmbedReduce, weights", "policy-ignored"): Expected(
+        "has autocast off as every embedding: float32 weights give a float32 output"
+    ),
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from layerwright.errors import RuleError, SubjectError
@@ -80,8 +80,8 @@ def _subject(subject: Any, inputs: tuple[Any, ...], keywords: Mapping[str, Any],
     remarks: tuple[str, ...] = ()
     cls: type | None = None
     if isinstance(subject, keras.layers.Layer):
-        name, make, cls = type(subject).__name__, _rebuild(subject), type(subject)
-        remarks = ("the instance was rebuilt from its config for every probe",)
+        name, cls = type(subject).__name__, type(subject)
+        make, remarks = _remade(subject)
     elif isinstance(subject, type) and issubclass(subject, keras.layers.Layer):
         name, make, cls = subject.__name__, subject, subject
         _refuse_arguments(subject)
@@ -132,16 +132,28 @@ def _refuse_arguments(subject: Any) -> None:
         )
 
 
-def _rebuild(instance: Any) -> Any:
-    """Fresh layers from an instance: by its config, with its weights where it has any."""
+def _remade(instance: Any) -> tuple[Callable[[], Any], tuple[str, ...]]:
+    """Fresh layers from an instance: by its config, with its weights; the instance itself where that fails."""
     import keras
 
-    def make() -> Any:
-        names = {
-            keras.saving.get_registered_name(type(instance)): type(instance),
-            type(instance).__name__: type(instance),
-        }
-        with keras.saving.CustomObjectScope(names):
-            return keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(instance), safe_mode=False)
+    from layerwright.checks.attempt import quiet
 
-    return make
+    def make() -> Any:
+        names = {type(instance).__name__: type(instance)}
+        names[keras.saving.get_registered_name(type(instance))] = type(instance)
+        with keras.saving.CustomObjectScope(names):
+            copy = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(instance), safe_mode=False)
+        if instance.built and [v.shape for v in copy.variables] == [v.shape for v in instance.variables]:
+            copy.set_weights(instance.get_weights())
+        return copy
+
+    with quiet():
+        try:
+            make()
+        except Exception as error:
+            reason = str(error).strip().splitlines()
+            return lambda: instance, (
+                f"the instance can't be rebuilt from its config ({type(error).__name__}: {reason[0] if reason else ''}); "
+                "every probe used the instance itself, so that one may see what another left",
+            )
+    return make, ("the instance was rebuilt from its config for every probe",)

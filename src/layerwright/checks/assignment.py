@@ -66,7 +66,7 @@ class Assignment:
         self.idle: Callable[[Assignment], None] = lambda _: None
         self.tell: Callable[..., None] = lambda *_: None
         self._done: set[str] = set()
-        self._announced = False
+        self._announced = self._loading = False
         self._running: Announced | None = None
         self._begun = self._deadline = 0.0
 
@@ -99,8 +99,8 @@ class Assignment:
         self._loading, self._running = True, None
         self._wind_up()
         worker.send({**self._job, "done": sorted(self._done)})
-        while (message := self._next(worker))["event"] != "done":
-            match message["event"]:
+        while (message := self._next(worker)).get("event") != "done":
+            match message.get("event"):
                 case "announced":
                     self._announce(message)
                 case "import-failed":
@@ -114,14 +114,20 @@ class Assignment:
                     self._wind_up()
                     yield Report.from_dict(message["report"])
                 case "reload":
-                    # The other process has limits of its own; time stands still until it answers.
-                    left, self._deadline = self._deadline - time.monotonic(), math.inf
-                    self._answer(worker, message, lambda left=left: self._go_on(left))  # type: ignore[misc]
+                    self._answer(worker, message, self._stand_still())
                 case _:
                     self._answer(worker, message, lambda: None)
 
-    def _go_on(self, seconds: float) -> None:
-        self._deadline = time.monotonic() + seconds
+    def _stand_still(self) -> Callable[[], None]:
+        """Stop the clock, because the other process has limits of its own; what is returned lets it go on."""
+        left, begun = self._deadline - time.monotonic(), self._begun
+        self._deadline = math.inf
+
+        def go_on() -> None:
+            if self._begun == begun:  # else the worker was lost meanwhile
+                self._deadline = time.monotonic() + left
+
+        return go_on
 
     def _wind_up(self) -> None:
         self._begun = time.monotonic()
@@ -194,7 +200,7 @@ class Assignment:
     def _report(self, name: str, problem: Problem, path: str | None, line: int | None) -> Report:
         seconds = time.monotonic() - self._begun
         backend: Any = self._job["backend"]
-        return Report(name, backend, problem=problem, remarks=self.remarks, path=path, line=line, seconds=seconds)
+        return Report(name, backend, problem=problem, path=path, line=line, seconds=seconds)
 
     @property
     def name(self) -> str:

@@ -36,12 +36,34 @@ def load() -> dict[str, Rule]:
 def _declared(file: Path) -> Iterator[Rule]:
     constants: dict[str, Any] = {}
     for node in ast.parse(file.read_bytes(), str(file)).body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            with contextlib.suppress(Exception):  # not a constant: then no declaration needs it
-                constants[node.targets[0].id] = _value(node.value, constants)
+        constants.update(_bound(node, constants))
         call = next(filter(_is_rule, node.decorator_list), None) if isinstance(node, ast.FunctionDef) else None
         if isinstance(node, ast.FunctionDef) and isinstance(call, ast.Call):
             yield _rule(file, node, call, constants)
+
+
+@functools.cache
+def _constants(module: str) -> dict[str, Any]:
+    """The constants of a module that several rules share; it imports Keras, so it is read too."""
+    from layerwright.checks import rules
+
+    constants: dict[str, Any] = {}
+    parts = module.removeprefix(f"{ROOT}.").split(".")
+    for path in (Path(folder, *parts).with_suffix(".py") for folder in rules.__path__):
+        for node in ast.parse(path.read_bytes(), str(path)).body if path.is_file() else ():
+            constants.update(_bound(node, constants))
+    return constants
+
+
+def _bound(node: ast.stmt, constants: Mapping[str, Any]) -> dict[str, Any]:
+    """The constants that a statement brings: one that it assigns, or those that it imports from a shared module."""
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        with contextlib.suppress(Exception):  # not a constant: then no declaration needs it
+            return {node.targets[0].id: _value(node.value, constants)}
+    if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{ROOT}."):
+        shared = _constants(str(node.module))
+        return {alias.asname or alias.name: shared[alias.name] for alias in node.names if alias.name in shared}
+    return {}
 
 
 def _value(node: ast.expr, constants: Mapping[str, Any]) -> Any:
@@ -76,7 +98,6 @@ def _rule(file: Path, node: ast.FunctionDef, call: ast.Call, constants: Mapping[
         hides=tuple(said.get("hides", ())),
         advice=said.get("advice", False),
         backends=tuple(said.get("backends", ())),
-        static=said.get("static", False),
         title=title,
         sections=sections,
         check=functools.partial(_check, f"{ROOT}.{file.parent.name}.{file.stem}", node.name),

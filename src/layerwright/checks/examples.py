@@ -103,7 +103,7 @@ def _require_no_arguments(function: Callable[..., Any]) -> None:
 
 
 def examples_of(target: Any) -> tuple[Example, ...]:
-    """The examples that a class or a function carries itself (those of a base class don't count), numbered where several."""
+    """The examples that a class or a function carries itself, numbered where several; a base class's don't count."""
     own = getattr(target, "__dict__", {}).get(MARK, ())
     # functools.wraps copies the mark onto a wrapper, with the wrapped function in it.
     mine = [dataclasses.replace(e, target=target) for e in own]

@@ -175,7 +175,7 @@ def place_of(value: Any) -> tuple[str | None, int | None]:
 def abstract(cls: type, module: ModuleType | None = None) -> str | None:
     """Why a class is a base for others rather than a layer by itself, or None."""
     if inspect.isabstract(cls):
-        methods = ", ".join(f"`{name}`" for name in sorted(cls.__abstractmethods__))
+        methods = ", ".join(f"`{name}`" for name in sorted(getattr(cls, "__abstractmethods__", ())))
         return f"`{cls.__name__}` is an abstract base: {methods} must be defined by a subclass."
     if _defines_call(cls) and not _only_raises(cls):
         return None
@@ -186,7 +186,8 @@ def abstract(cls: type, module: ModuleType | None = None) -> str | None:
     )
     named = any(word in cls.__name__ for word in ("Base", "Abstract", "Mixin"))
     if cls in bases or named:
-        return f"`{cls.__name__}` is a base for others: it defines no `call`."
+        how = "its `call` only raises NotImplementedError" if _defines_call(cls) else "it defines no `call`"
+        return f"`{cls.__name__}` is a base for others: {how}."
     return None
 
 

@@ -5,24 +5,31 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
+from collections.abc import Collection
 
 import psutil
 
 ROUNDS = 20
 
 
-def members(leader: int) -> list[psutil.Process]:
-    """Every process of the session that `leader` leads, and every descendant that left it; zombies excluded."""
-    found = {pid for pid in psutil.pids() if _session(pid) == leader}
+def members(leader: int, known: Collection[psutil.Process] = ()) -> list[psutil.Process]:
+    """Every living process of the session that `leader` leads, its descendants, and those known from before."""
+    pids = {pid for pid in psutil.pids() if _session(pid) == leader}
     with contextlib.suppress(psutil.Error):
-        found.update(child.pid for child in psutil.Process(leader).children(recursive=True))
-    alive = []
-    for pid in found:
+        pids.update(child.pid for child in psutil.Process(leader).children(recursive=True))
+    found = {process for process in known if process.is_running()}
+    for pid in pids - {process.pid for process in found}:
         with contextlib.suppress(psutil.Error):
-            process = psutil.Process(pid)
-            if process.status() != psutil.STATUS_ZOMBIE:
-                alive.append(process)
-    return alive
+            found.add(psutil.Process(pid))
+    return [process for process in found if _alive(process)]
+
+
+def _alive(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
+        return False
 
 
 def _session(pid: int) -> int | None:
@@ -65,16 +72,22 @@ def ended(pid: int) -> bool:
         return True
 
 
-def kill(leader: int) -> None:
-    """End the session of `leader` and all its descendants, however fast they multiply."""
+def kill(leader: int, known: Collection[psutil.Process] = ()) -> None:
+    """End the session of `leader` and all its descendants, however fast they multiply.
+
+    Args:
+        leader: A child of this process that leads a session.
+        known: Processes that it started, which may have left the session since.
+    """
+    left = members(leader, known)
     # The kernel signals a group in one go: a process that forks meanwhile is signalled with its child.
-    outside = members(leader)
     with contextlib.suppress(OSError):
         os.killpg(leader, signal.SIGKILL)
     for _ in range(ROUNDS):
-        for process in outside:
+        for process in left:
             with contextlib.suppress(psutil.Error):
                 process.kill()
-        outside = members(leader)
-        if not outside:
+        left = members(leader, known)
+        if not left:
             return
+        time.sleep(0.01)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import dataclasses
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,9 +17,12 @@ from layerwright.checks.guess_arguments import Plan, plans
 from layerwright.checks.guess_layouts import Layout, fill, likely, unlikely
 from layerwright.checks.guess_search import Search, Try, arrays, on_purpose, own_fault
 from layerwright.checks.guess_view import View
+from layerwright.checks.modules import why_missing
 from layerwright.checks.report import Problem
+from layerwright.checks.source import Function, function_of
 from layerwright.checks.subject import OPEN_AXIS, Spec, Subject
 
+MISSPELT = ("cal", "Call", "calls", "forward", "_call", "__call__")
 Inputs = tuple[tuple[Any, ...], dict[str, Any]]
 
 
@@ -60,7 +66,9 @@ def inputs_for(make: Callable[[], Any]) -> Inputs:
         if inputs is not None:
             return inputs
         search = Search(make, View(layer), home_of([type(layer)]))
-        found = search.run(likely(search.view)) or search.run(unlikely(search.view, [])) or search.passed
+        found = (
+            search.run(likely(search.view)) or search.run(unlikely(search.view, [], _learned(search))) or search.passed
+        )
         layout = found.layout if found else _likeliest(search)
         if layout is None:
             raise CannotGuess(_not_fed(type(layer), search, None))
@@ -90,6 +98,8 @@ class _Builder:
         self.failures: list[tuple[Plan, Failure]] = []
 
     def build(self) -> Subject:
+        if not _is_called(self.cls):
+            raise CannotGuess(_nothing_to_call(self.cls))
         searches = list(self._searches())
         if not searches:
             return self._unbuilt()
@@ -97,22 +107,24 @@ class _Builder:
             inputs = _declared(search.view.layer)
             if inputs is not None:
                 return self._subject(plan, search, *inputs)
-            found = search.run(likely(search.view))
+            found = search.run(likely(search.view, plan.side))
             if found is not None:
                 return self._found(plan, search, found)
         for plan, search in searches:
-            if not search.stuck and (found := search.run(unlikely(search.view, plan.integers()))):
+            if not search.stuck and (found := search.run(unlikely(search.view, plan.integers(), _learned(search)))):
                 return self._found(plan, search, found)
         return self._fallback(searches)
 
     def _fallback(self, searches: list[tuple[Plan, Search]]) -> Subject:
         for plan, search in searches:
-            if search.passed is not None:
+            if search.passed is not None and not search.view.mixes_literals:
                 return self._found(plan, search, search.passed)
         for plan, search in searches:
             layout = _likeliest(search)
             if layout is not None:
-                return self._subject(plan, search, *arrays(fill(search.view, layout)))
+                subject = self._subject(plan, search, *arrays(fill(search.view, layout)))
+                reason = why_missing(self.cls.__module__, search.failures[0][1].error)
+                return dataclasses.replace(subject, remarks=(*subject.remarks, reason)) if reason else subject
         plan, search = searches[0]
         raise CannotGuess(_not_fed(self.cls, search, plan))
 
@@ -156,7 +168,8 @@ class _Builder:
         raise CannotGuess(
             Problem(
                 "not-built",
-                f"No values were found for the arguments of `{self.cls.__name__}`: `{plan.text}` raises {failure.summary}.",
+                f"No values were found for the arguments of `{self.cls.__name__}`: "
+                f"`{plan.text}` raises {failure.summary}.",
                 f"write `@lw.example({names}, inputs=lw.Spec((None, 8)))` above the class.",
                 at.path if at else None,
                 at.line if at else None,
@@ -164,10 +177,36 @@ class _Builder:
         )
 
 
+def _is_called(cls: Any) -> bool:
+    """Whether a class has something to call: a `call` (perhaps misspelt), or a graph built by its constructor."""
+    if cls.call not in (keras.layers.Layer.call, keras.Model.call):
+        return True
+    theirs = [base for base in cls.__mro__ if base.__module__.split(".")[0] not in ("keras", "torch", "tensorflow")]
+    if any(name in vars(base) for base in theirs for name in MISSPELT):
+        return True
+    constructor = function_of(cls.__init__)
+    # A functional model hands its inputs and outputs on.
+    return issubclass(cls, keras.Model) and constructor is not None and _builds_graph(constructor)
+
+
+def _builds_graph(constructor: Function) -> bool:
+    supers = [c for c in constructor.calls() if isinstance(c.func, ast.Attribute) and c.func.attr == "__init__"]
+    return any(c.args or any(k.arg in ("inputs", "outputs") for k in c.keywords) for c in supers)
+
+
+def _nothing_to_call(cls: Any) -> Problem:
+    function = function_of(cls.__init__)
+    return Problem(
+        "not-fed",
+        f"`{cls.__name__}` defines no `call`, so there is nothing to feed.",
+        "define `call`, or check the layers that it holds.",
+        function.path if function else None,
+        function.line if function else None,
+    )
+
+
 def _missing_arguments(failure: Failure) -> list[str]:
     """The names of arguments that a constructor asks for without having them in its signature."""
-    import re
-
     if failure.kind == "TypeError" and "missing" in failure.text:
         return re.findall(r"'(\w+)'", failure.text)
     if failure.kind == "KeyError" and failure.error.args and str(failure.error.args[0]).isidentifier():
@@ -178,14 +217,21 @@ def _missing_arguments(failure: Failure) -> list[str]:
 def _declared(layer: Any) -> Inputs | None:
     """The inputs that a functional model declares."""
     try:
-        functional = internals.is_functional(layer) or (isinstance(layer, keras.Sequential) and layer.built)
-        structure = layer.input if functional else None
+        if isinstance(layer, keras.Sequential):
+            structure = layer.inputs[0] if layer.built and len(layer.inputs) == 1 else None
+        else:
+            structure = layer.input if internals.is_functional(layer) else None
     except (AttributeError, ValueError):
         return None
     if structure is None:
         return None
     args = arrays(keras.tree.map_structure(lambda x: Spec(tuple(x.shape), str(x.dtype)), structure))
     return (args,), {}
+
+
+def _learned(search: Search) -> list[int]:
+    """The rank of the inputs that came nearest."""
+    return [search.nearest[0].rank] if search.nearest else []
 
 
 def _likeliest(search: Search) -> Layout | None:
@@ -200,7 +246,7 @@ def _likeliest(search: Search) -> Layout | None:
 
 
 def _not_fed(cls: type, search: Search, plan: Plan | None) -> Problem:
-    nearest = search.nearest
+    nearest = search.nearest[1] if search.nearest else None
     at = nearest.at if nearest else None
     arguments = plan.arguments + ", " if plan is not None and plan.texts else ""
     count = len(search.tries)

@@ -15,11 +15,22 @@ from typing import Any
 import keras
 import numpy as np
 
-from layerwright.checks.guess_values import LAYER, LAYERS, UNKNOWN, by_annotation, by_name, kind
+from layerwright.checks.guess_values import (
+    IDS,
+    LAYER,
+    LAYERS,
+    MODEL_WIDTH,
+    UNKNOWN,
+    WIDTH,
+    by_annotation,
+    by_name,
+    kind,
+)
 from layerwright.checks.source import UNKNOWN as UNRESOLVED
 from layerwright.checks.source import Function, function_of
 
 MAX_PLANS = 5
+VAGUE = (("2",), WIDTH, MODEL_WIDTH)
 BASE = frozenset({"self", "name", "dtype", "trainable", "activity_regularizer", "autocast"})
 
 
@@ -53,12 +64,30 @@ class Plan:
         return ", ".join(f"{name}={text}" for name, text in self.texts.items())
 
     def integers(self) -> list[int]:
-        """The whole numbers among the arguments: sizes that the inputs may have to match."""
-        return [int(n) for text in self.texts.values() for n in re.findall(r"(?<![\w.])\d+(?![\w.])", text)]
+        """The whole numbers among the arguments and defaults: sizes that the inputs may have to match."""
+        defaults = [p.default for p in _parameters(self.cls) if p.name not in self.texts]
+        written = [int(n) for text in self.texts.values() for n in re.findall(r"(?<![\w.])\d+(?![\w.])", text)]
+        return list(dict.fromkeys([*written, *(d for d in defaults if type(d) is int and 1 < d <= 4096)]))
+
+    @property
+    def side(self) -> int | None:
+        """The size of images, where an argument or its default says it."""
+        said = {p.name: p.default for p in _parameters(self.cls)} | {n: literal(t) for n, t in self.texts.items()}
+        names = r"(image|img|input)_(size|resolution|dim)|image_(h|height)"
+        sizes = (value for name, value in said.items() if re.fullmatch(names, name))
+        return next((v for v in sizes if type(v) is int and 4 <= v <= 512), None)
 
     def with_names(self, names: list[str]) -> Plan:
         """The same plan with further arguments."""
         return Plan(self.cls, {**self.texts, **{n: values_for(self.cls, n, None)[0] for n in names}})
+
+
+def literal(text: str) -> Any:
+    """The value of a literal, else None."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return None
 
 
 def plans(cls: type) -> list[Plan]:
@@ -72,7 +101,7 @@ def plans(cls: type) -> list[Plan]:
         return [Plan(cls, {**functional, **plan.texts}) for plan in _enumerate(cls, rest)]
     found = _enumerate(cls, required)
     useful = [p for p in empty if (by_name(p.name) or by_usage(cls, p.name)) and not _ornament(p.name)]
-    for filled in ([useful[:1], useful] if useful else []):
+    for filled in [useful[:1], useful] if useful else []:
         more = _enumerate(cls, filled)[:2]
         found += [Plan(cls, {**base.texts, **extra.texts}) for base, extra in zip(found, more, strict=False)]
     return list({tuple(plan.texts.items()): plan for plan in found}.values())
@@ -140,12 +169,14 @@ def by_usage(cls: Any, name: str) -> tuple[str, ...] | None:
         return None
     if _is_called(cls, name) and not re.search(r"act|init|fn|func", name):
         return LAYER if by_name(name) in (None, LAYER) else None
-    if by_name(name) is not None:
-        return None
+    by_itself = by_name(name)
     for call in function.calls():
         values = _as_argument(function, call, name)
-        if values:
+        # A name such as `num_movies` is a count of anything; what is embedded is a vocabulary.
+        if values and (by_itself is None or (values is IDS and by_itself in VAGUE)):
             return values
+    if by_itself is not None:
+        return None
     for node in function.walk():
         if isinstance(node, ast.For | ast.comprehension) and _is_name(node.iter, name):
             return LAYERS if _called_within(function, node.target) else ("[4, 3]", "[8, 8]")
@@ -167,6 +198,8 @@ def _as_argument(function: Function, call: ast.Call, name: str) -> tuple[str, ..
         inner = [p.name for p in inspect.signature(getattr(target, "__init__", target)).parameters.values()]
     except (TypeError, ValueError):
         return None
+    if target is keras.layers.Embedding and places[0] in ("0", "input_dim"):
+        return IDS
     offset = 1 if isinstance(target, type) else 0
     index = int(places[0]) + offset if places[0].isdigit() else None
     meant = places[0] if index is None else inner[index] if index < len(inner) else ""
@@ -178,7 +211,8 @@ def _is_called(cls: Any, name: str) -> bool:
     for method in ("call", "build"):
         function = function_of(getattr(cls, method, None))
         calls = function.calls() if function is not None and "keras/src" not in function.path else ()
-        if any(isinstance(c.func, ast.Attribute) and c.func.attr == name and _is_name(c.func.value, "self") for c in calls):
+        attributes = (c.func for c in calls if isinstance(c.func, ast.Attribute))
+        if any(a.attr == name and _is_name(a.value, "self") for a in attributes):
             return True
     return False
 

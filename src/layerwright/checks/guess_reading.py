@@ -26,7 +26,9 @@ class Reading:
         maybe_lists: Paths that may be lists (`isinstance(inputs, list)`).
         ranks: Of paths, the exact rank.
         min_ranks: Of paths, the least rank.
+        expanded: Paths that are given a step axis, to meet inputs that have one.
         ids: Paths that are handed to an embedding or used as indices, with what they are handed to.
+        names: Of elements, the names to which they are unpacked.
         numbers: Parameters that are used as plain numbers (in a slice, in `range`).
     """
 
@@ -35,7 +37,9 @@ class Reading:
     maybe_lists: set[Path] = dataclasses.field(default_factory=set)
     ranks: dict[Path, int] = dataclasses.field(default_factory=dict)
     min_ranks: dict[Path, int] = dataclasses.field(default_factory=dict)
+    expanded: set[Path] = dataclasses.field(default_factory=set)
     ids: dict[Path, Any] = dataclasses.field(default_factory=dict)
+    names: dict[Path, str] = dataclasses.field(default_factory=dict)
     numbers: set[str] = dataclasses.field(default_factory=set)
 
     def at_least(self, path: Path, rank: int) -> None:
@@ -107,6 +111,8 @@ class Reader:
             elif isinstance(target, ast.Name):
                 if path is not None:
                     self.paths[target.id] = path
+                    if len(path) > 1:
+                        self.reading.names.setdefault(path, target.id)
                 elif target.id in self.paths and not _is_cast(node.value):
                     # From here on the name means something computed.
                     del self.paths[target.id]
@@ -116,6 +122,7 @@ class Reader:
             inner = self.reading.element(path, place)
             if isinstance(part, ast.Name):
                 self.paths[part.id] = inner
+                self.reading.names[inner] = part.id
 
     def _shape_of(self, node: ast.AST) -> Path | None:
         """The input of which an expression is the shape: `x.shape`, `ops.shape(x)`."""
@@ -162,6 +169,11 @@ class Reader:
         place = INDEX_CALLS.get(last)
         if place is not None and len(node.args) > place and (indices := self.path(node.args[place])):
             self.reading.ids.setdefault(indices, None)
+        embedded = self.embeds(node.func)
+        if embedded is not None and node.args and (fed := self._within(node.args[0])):
+            self.reading.ids[fed] = embedded
+        if last == "einsum":
+            self._einsum(node)
         if first is None:
             return
         if last in LIST_CALLS or last == "len":
@@ -171,12 +183,35 @@ class Reader:
                 self.reading.maybe_lists.add(first)
         elif last in ("transpose", "permute"):
             self._transpose(node, first)
+        elif last == "expand_dims" and len(self.function.parameters) > 2:
+            self._expand(node, first)
         axis = next((constant(k.value) for k in node.keywords if k.arg == "axis"), None)
         if type(axis) is int and last not in (*LIST_CALLS, "expand_dims"):
             self.reading.at_least(first, axis + 1 if axis >= 0 else -axis)
-        embedded = self.embeds(node.func)
-        if embedded is not None:
-            self.reading.ids[first] = embedded
+
+    def _expand(self, node: ast.Call, path: Path) -> None:
+        """A step axis given to one of several inputs: it has none of its own."""
+        axes = [*node.args[1:], *(k.value for k in node.keywords if k.arg == "axis")]
+        if axes and constant(axes[0]) == 1:
+            self.reading.ranks.setdefault(path, 2)
+            self.reading.expanded.add(path)
+
+    def _within(self, node: ast.expr) -> Path | None:
+        """The input of which an expression is, or takes, a part: `inputs[:, 0]`, `ops.cast(inputs, "int32")`."""
+        path = self.path(node)
+        if path is None and isinstance(node, ast.Subscript):
+            return self._within(node.value)
+        if path is None and isinstance(node, ast.Call) and _is_cast(node) and node.args:
+            return self._within(node.args[0])
+        return path
+
+    def _einsum(self, node: ast.Call) -> None:
+        equation = constant(node.args[0]) if node.args else None
+        terms = equation.split("->")[0].split(",") if isinstance(equation, str) else []
+        for term, operand in zip(terms, node.args[1:], strict=False):
+            path = self.path(operand)
+            if path is not None and "." not in term:
+                self.reading.ranks[path] = len(term.strip())
 
     def _transpose(self, node: ast.Call, path: Path) -> None:
         given = [*node.args[1:], *(k.value for k in node.keywords if k.arg in ("axes", "perm"))]
@@ -207,4 +242,5 @@ def _is_cast(node: ast.expr) -> bool:
 
 def last_name(node: ast.AST) -> str:
     """`concat` of `tf.concat`, whatever stands before it."""
-    return (dotted_name(node) or getattr(node, "attr", "")).rsplit(".", 1)[-1]
+    dotted = dotted_name(node)
+    return dotted.rsplit(".", 1)[-1] if dotted else str(getattr(node, "attr", ""))

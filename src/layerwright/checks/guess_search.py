@@ -10,10 +10,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import keras
+import numpy as np
 
+from layerwright.checks import internals
 from layerwright.checks.attempt import Failure, attempt
 from layerwright.checks.feed import leaves
-from layerwright.checks.guess_layouts import Layout, derived, fill
+from layerwright.checks.guess_derive import derived
+from layerwright.checks.guess_layouts import Layout, fill
 from layerwright.checks.guess_view import View
 from layerwright.checks.subject import OPEN_BATCH, Spec
 
@@ -21,6 +24,24 @@ MAX_TRIES = 24
 # Of the processor's time, so that a busy machine doesn't change what is found.
 SECONDS = 30.0
 SAME_FAILURES = 3
+# What fails only because no numbers are there.
+ONLY_TRACED = re.compile(
+    r"[Tt]rac|abstract|symbolic|KerasTensor|[Cc]oncret|[Ss]tateless|initializ|jit|Attribute|NotImpl"
+)
+# Kinds of exceptions that a layer raises by itself, whatever it is fed.
+OWN_KINDS = frozenset(
+    {
+        "AttributeError",
+        "NameError",
+        "UnboundLocalError",
+        "ImportError",
+        "ModuleNotFoundError",
+        "NotImplementedError",
+        "ZeroDivisionError",
+        "RecursionError",
+        "SystemExit",
+    }
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,11 +52,13 @@ class Try:
         layout: The inputs.
         failure: Why it failed, or None.
         keeps_batch: Whether the outputs have the inputs' batch axis.
+        empty: Whether a weight or an output has no element: the inputs were too small.
     """
 
     layout: Layout
     failure: Failure | None
     keeps_batch: bool = False
+    empty: bool = False
 
 
 class Search:
@@ -66,8 +89,10 @@ class Search:
             self._known.add(key)
             tried = self._try(layout, *told)
             self.tries.append(tried)
-            if tried.failure is None and tried.keeps_batch:
+            if tried.failure is None and tried.keeps_batch and not tried.empty:
                 return tried
+            if tried.empty and layout.rank == 4:
+                waiting.insert(0, dataclasses.replace(layout, side=32))
             if tried.failure is not None:
                 if self.stuck:
                     return None
@@ -75,18 +100,24 @@ class Search:
         return None
 
     def _try(self, layout: Layout, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Try:
-        def call() -> Any:
-            return self.make()(*arrays(args), **arrays(kwargs))
+        fed = arrays((args, kwargs))
 
-        done = attempt(call, self.home)
-        if done.failure is not None:
-            return Try(layout, done.failure)
-        return Try(layout, None, _keeps_batch(done.value))
+        def call() -> tuple[Any, Any]:
+            layer = self.make()
+            return layer, layer(*fed[0], **fed[1])
+
+        failure = misfit(self.make, fed, self.home) if keras.backend.backend() == "jax" else None
+        done = attempt(call, self.home) if failure is None else None
+        if done is None or done.failure is not None:
+            return Try(layout, failure or (done.failure if done is not None else None))
+        layer, outputs = done.get()
+        return Try(layout, None, _keeps_batch(outputs), _has_empty(layer, outputs))
 
     @property
     def passed(self) -> Try | None:
         """A call that went through without keeping the batch; one of rank 1 is taken for a coincidence."""
-        return next((t for t in self.tries if t.failure is None and (t.layout.rank > 1 or t.layout.dtype != "float32")), None)
+        passed = (t for t in self.tries if t.failure is None)
+        return next((t for t in passed if t.layout.rank > 1 or t.layout.dtype != "float32"), None)
 
     @property
     def failures(self) -> list[tuple[Layout, Failure]]:
@@ -96,16 +127,48 @@ class Search:
     @property
     def stuck(self) -> bool:
         """Whether inputs of several ranks fail in the same words at the same line: the fault isn't in the inputs."""
-        said = [(layout.rank, _said(failure)) for layout, failure in self.failures]
-        if len(said) != len(self.tries) or len({text for _, text in said}) > 1 or len({r for r, _ in said}) < SAME_FAILURES:
+        ranks = {layout.rank for layout, _ in self.failures}
+        texts = {_said(failure) for _, failure in self.failures}
+        if len(self.failures) != len(self.tries) or len(texts) > 1 or len(ranks) < SAME_FAILURES:
             return False
         return not about_inputs(self.failures[0][1])
 
     @property
-    def nearest(self) -> Failure | None:
+    def nearest(self) -> tuple[Layout, Failure] | None:
         """The failure that came nearest to a call that goes through: deepest, then latest, in the user's code."""
-        failures = [failure for _, failure in self.failures]
-        return max(failures, key=lambda f: (len(f.frames), f.at.line if f.at else 0), default=None)
+        return max(self.failures, key=lambda f: (len(f[1].frames), f[1].at.line if f[1].at else 0), default=None)
+
+
+def misfit(make: Callable[[], Any], fed: Any, home: Callable[[str], bool]) -> Failure | None:
+    """Why inputs don't fit, told from their shapes alone; None where they fit, or that can't be told.
+
+    On JAX, every operation on a new shape is compiled: a call that fails late would take seconds.
+    """
+    import jax
+
+    leaves_, structure = jax.tree.flatten(fed)
+    moving = [x for x in leaves_ if isinstance(x, np.ndarray)]
+
+    def call(*given: Any) -> int:
+        values = iter(given)
+        args, kwargs = structure.unflatten([next(values) if isinstance(x, np.ndarray) else x for x in leaves_])
+        make()(*args, **kwargs)
+        return 0
+
+    def trace() -> None:
+        with keras.StatelessScope():
+            try:
+                jax.eval_shape(call, *moving)
+            finally:
+                internals.forget_uninitialized_variables()
+
+    failure = attempt(trace, home).failure
+    return None if failure is None or ONLY_TRACED.search(f"{failure.kind} {failure.text}") else failure
+
+
+def _has_empty(layer: Any, outputs: Any) -> bool:
+    shapes = [*(w.shape for w in layer.weights), *(getattr(y, "shape", ()) for y in leaves(outputs))]
+    return any(0 in tuple(shape) for shape in shapes)
 
 
 def on_purpose(failure: Failure) -> bool:
@@ -118,23 +181,22 @@ def about_inputs(failure: Failure) -> bool:
     """Whether a failure is the code's own judgement of its inputs: raised on purpose, by the user or by Keras."""
     at = failure.at
     if on_purpose(failure):
-        return failure.kind != "NotImplementedError"
+        return failure.kind not in ("NotImplementedError", "SystemExit")
     asks = r"list of|expects? \d+ input|ndim|input_spec|incompatible with the layer|must be an? (list|tuple|dict)"
     return at is None and bool(re.search(asks, failure.text))
 
 
 def own_fault(failures: list[Failure]) -> bool:
     """Whether failures show a fault of the layer's own, whatever it is fed."""
-    kinds = ("AttributeError", "NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "NotImplementedError")
-    kinds += ("ZeroDivisionError", "RecursionError", "SystemExit")
     if not failures or any(about_inputs(f) for f in failures):
         return False
-    return failures[0].kind in kinds or len({_said(f) for f in failures}) == 1 or _signature_fault(failures[0])
+    return failures[0].kind in OWN_KINDS or len({_said(f) for f in failures}) == 1 or _signature_fault(failures[0])
 
 
 def _signature_fault(failure: Failure) -> bool:
-    texts = ("positional argument", "unexpected keyword", "multiple values for argument", "`build()`", "build()", "super().__init__")
-    return failure.mentions(*texts)
+    return failure.mentions(
+        "positional argument", "unexpected keyword", "multiple values", "build()", "super().__init__"
+    )
 
 
 def _said(failure: Failure) -> tuple[str, Any, str]:

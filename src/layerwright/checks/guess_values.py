@@ -48,7 +48,10 @@ NAMES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"(learning_rate|lr|base_lr)", ("0.001",)),
     (r"sampl(e|ing)_rate|sr", ("16000",)),
     (r"(\w+_)?dilation(_rates?)?|dilations|(\w+_)?strides?", ("1", "(1, 1)", "[1, 1]")),
-    (r"(\w+_)?(reduction|expansion|squeeze|growth|expand|mlp|compression)(_(ratio|factor|rate))?|ratio|bottleneck", ("2", "0.5")),
+    (
+        r"(\w+_)?(reduction|expansion|squeeze|growth|expand|mlp|compression)(_(ratio|factor|rate))?|ratio|bottleneck",
+        ("2", "0.5"),
+    ),
     (r"(\w+_)?factor", ("0.5", "2")),
     (r"equation", ('"ab,bc->ac"',)),
     (r"(\w+_)?(rate|drop|dropout|dropout_rate|drop_path|prob|probability|p)", ("0.25",)),

@@ -14,26 +14,12 @@ import keras
 
 from layerwright.checks import internals
 from layerwright.checks.guess_arguments import annotation_text
+from layerwright.checks.guess_names import FLAGS, IDS, NUMBERS, VOCABULARIES, rank_of, ranks_of_class
 from layerwright.checks.guess_reading import LIST_CALLS, Path, Reader, Reading, last_name
 from layerwright.checks.source import Function, constant, function_of
 from layerwright.checks.walk import held
 
 Role = Literal["tensor", "mask", "training", "number", "flag", "text"]
-IDS = re.compile(
-    r"(\w+_)?(ids?|tokens?|indices|indexes|index|idx|token_type_ids|positions?|labels?|categories|codes|segments?)(_\w*id)?"
-)
-RANK_NAMES = (
-    (4, re.compile(r"(\w+_)?(image|img|picture|pixel|pixel_value|photo|frame|feature_map)s?(_\w+)?")),
-    (5, re.compile(r"(\w+_)?(volume|video|voxel)s?")),
-    (3, re.compile(r"(\w+_)?(sequence|seq|query|queries|q|key|value|context|memory|hidden_states|encoder_\w+|decoder_\w+)s?")),
-)
-RANK_CLASSES = (
-    (5, re.compile(r"3D|Video|Volum|Voxel|ConvLSTM2D|ConvLSTM2d")),
-    (4, re.compile(r"2D|2d|Image|Patch|ViT|Vision|ResNet|ResidualBlock|UNet|Unet|Spatial|Convolution|CNN|SqueezeExcit|CBAM|Swin")),
-    (3, re.compile(r"1D|1d|Attention|Transformer|Position|Sequence|Tempor|Time|RNN|LSTM|GRU|Recurrent|Caps|Token|Text|Graph|CRF")),
-)
-NUMBER_NAMES = re.compile(r"(num_|n_)\w+|n|k|steps?|axis|size|count|length|max_len\w*|top_k|dim|depth|stride|window|offset")
-FLAG_NAMES = re.compile(r"(return|use|is|with|apply|do)_\w+|causal|deterministic|inference|reverse|verbose|train|is_training")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +81,7 @@ class View:
             return "training"
         if p.name == "mask" or p.name.endswith("_mask"):
             return "mask"
-        if re.fullmatch(r"bool( \| None)?", said) or FLAG_NAMES.fullmatch(p.name):
+        if re.fullmatch(r"bool( \| None)?", said) or FLAGS.fullmatch(p.name):
             return "flag"
         if re.fullmatch(r"(int|float)( \| None)?", said) or p.name in self.reading.numbers:
             return "number"
@@ -103,7 +89,7 @@ class View:
             return "text"
         # Beside `q` (queries), `k` means keys.
         keys = p.name == "k" and any(q.name in ("q", "v") for q in self._signature)
-        return "number" if NUMBER_NAMES.fullmatch(p.name) and said == "" and not keys else "tensor"
+        return "number" if NUMBERS.fullmatch(p.name) and said == "" and not keys else "tensor"
 
     @cached_property
     def main(self) -> str:
@@ -151,11 +137,12 @@ class View:
 
     def _inner_shape(self, reading: Reading, node: ast.Subscript, name: str, path: Path) -> None:
         place = constant(node.slice)
-        if isinstance(node.value, ast.Name) and node.value.id == name and (type(place) is int or isinstance(place, str)):
-            if type(place) is int:
-                reading.min_ranks.pop(path, None)
-            if path not in reading.maybe_lists and (isinstance(place, str) or place >= 0):
-                reading.element(path, place)
+        if not isinstance(node.value, ast.Name) or node.value.id != name or not isinstance(place, int | str):
+            return
+        if isinstance(place, int):
+            reading.min_ranks.pop(path, None)
+        if path not in reading.maybe_lists and (isinstance(place, str) or place >= 0):
+            reading.element(path, place)
 
     def _unpacked_shape(self, reading: Reading, node: ast.Assign, path: Path) -> None:
         target = node.targets[0]
@@ -170,9 +157,9 @@ class View:
     def _embedded_by(self, function: ast.expr) -> Any:
         """The embedding that an expression such as `self.embedding` means, or None."""
         if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "self":
-            return _embedding_in(vars(self.layer).get(function.attr))
+            return _embedding_in(_attribute(self.layer, function.attr))
         if isinstance(function, ast.Subscript) and isinstance(function.value, ast.Attribute):
-            several = vars(self.layer).get(function.value.attr)
+            several = _attribute(self.layer, function.value.attr)
             values = list(several.values()) if isinstance(several, dict) else several
             return _embedding_in(values[0]) if isinstance(values, list | tuple) and values else None
         return None
@@ -182,7 +169,7 @@ class View:
         """One more than the largest id that every embedding of the layer knows."""
         sizes = [item.value.input_dim for item in held(self.layer) if isinstance(item.value, keras.layers.Embedding)]
         own = vars(self.layer)
-        sizes += [v for n, v in own.items() if type(v) is int and re.fullmatch(r"(\w+_)?(vocab\w*|num_tokens|num_embeddings)", n)]
+        sizes += [value for name, value in own.items() if type(value) is int and VOCABULARIES.fullmatch(name)]
         if isinstance(self.layer, keras.layers.Embedding):
             sizes.append(self.layer.input_dim)
         return max(1, min([s for s in sizes if type(s) is int] or [4]))
@@ -191,17 +178,21 @@ class View:
         """Whether an input is one of whole numbers: used as such, or called so."""
         if path in self.reading.ids or (len(path) == 1 and isinstance(self.layer, keras.layers.Embedding)):
             return True
-        return isinstance(path[-1], str) and bool(IDS.fullmatch(path[-1].lower())) and path not in self.reading.ranks
+        return bool(IDS.fullmatch(self.name_of(path))) and path not in self.reading.ranks
 
     def below_of(self, path: Path) -> int:
         """One more than the largest id that an input may hold."""
-        embedding = self.reading.ids.get(path)
-        return embedding.input_dim if isinstance(getattr(embedding, "input_dim", None), int) else self.below
+        size = getattr(self.reading.ids.get(path), "input_dim", None)
+        return size if isinstance(size, int) else self.below
+
+    def name_of(self, path: Path) -> str:
+        """What the code calls an input: its parameter, its key, or the name to which it is unpacked."""
+        said = path[-1] if isinstance(path[-1], str) else self.reading.names.get(path, "")
+        return said.lower()
 
     def named_rank(self, path: Path) -> int | None:
         """The rank that the name of an input says, as `image` does."""
-        name = str(path[-1]).lower()
-        return next((rank for rank, pattern in RANK_NAMES if pattern.fullmatch(name)), None)
+        return rank_of(self.name_of(path))
 
     @cached_property
     def ranks(self) -> list[int]:
@@ -222,7 +213,7 @@ class View:
         yield from () if named is None else (named,)
         if self.takes_ids((self.main,)) or any(p[0] == self.main for p in self.reading.ids):
             yield 2
-        yield from (rank for rank, pattern in RANK_CLASSES if pattern.search(self.cls.__name__))
+        yield from ranks_of_class(self.cls.__name__)
         if self._handles_masks() and self.reading.min_ranks.get((self.main,), 0) <= 3:
             yield 3
 
@@ -247,6 +238,14 @@ class View:
         takes = any(p.name == "mask" for p in self._signature)
         own_mask = not any(self.cls.compute_mask is c.compute_mask for c in (keras.layers.Layer, keras.Model))
         return takes or own_mask
+
+
+def _attribute(layer: Any, name: str) -> Any:
+    # On torch, layers are not in the instance's dictionary; a property may raise anything.
+    try:
+        return getattr(layer, name, None)
+    except Exception:
+        return None
 
 
 def _embedding_in(layer: Any, depth: int = 3) -> Any:

@@ -255,7 +255,7 @@ def global_state_kept() -> Iterator[None]:
     names = registered_names()
     names_before = dict(names)
     add_weight = keras.layers.Layer.add_weight
-    state = {name: value.copy() if isinstance(value, dict) else value for name, value in _state().items()}
+    state = {name: value.copy() if isinstance(value, dict | list | set) else value for name, value in _state().items()}
     keras.config.disable_traceback_filtering()
     try:
         yield
@@ -321,3 +321,12 @@ def is_default_spec(cls: type) -> bool:
         keras.layers.Layer.compute_output_spec,
         keras.Model.compute_output_spec,
     )
+
+
+def forget_uninitialized_variables() -> None:
+    """Drop the variables that a stateless scope would initialise at its end, for layers that are thrown away."""
+    try:
+        from keras.src.backend.common import global_state
+    except ImportError:
+        return
+    global_state.set_global_attribute("uninitialized_variables", [])

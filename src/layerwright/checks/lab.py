@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import keras
-
 from layerwright.checks import engines
 from layerwright.checks.attempt import Attempt, Failure, Frame, attempt, foreign, home_of, layers_in
 from layerwright.checks.feed import feed_of
@@ -86,7 +84,7 @@ class Lab(Modes):
 
     @cached_property
     def layer(self) -> Any:
-        """The subject in its most advanced state: called where that works, else as constructed; None where neither did."""
+        """The subject in its most advanced state: called, else constructed, else None."""
         if self.called.value is not None:
             return self.called.value.layer
         return self.made.value.layer if self.made.value is not None else None

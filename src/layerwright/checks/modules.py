@@ -1,7 +1,6 @@
-"""The user's code, loaded in a worker: a file by its imports, its definitions and what those need; a module as it is."""
+"""The user's code, loaded in a worker: a file by its imports, definitions and what those need; a module as it is."""
 
 from __future__ import annotations
-
 import __future__
 
 import ast

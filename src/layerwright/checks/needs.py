@@ -17,7 +17,10 @@ from layerwright.checks.scan import Definition, Scan, dotted_name, statements
 IMPORTS = ast.Import | ast.ImportFrom
 COMPOUND = ast.If | ast.Try | ast.With | ast.For | ast.While | ast.Match | ast.AsyncFor | ast.AsyncWith
 ASSIGNMENTS = ast.Assign | ast.AnnAssign | ast.AugAssign
-MUTATORS = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "remove", "discard", "pop", "sort"})
+# Methods that show or keep an object and leave it as it is.
+SHOWING = frozenset(
+    {"summary", "compile", "save", "save_weights", "plot", "show", "print", "savefig", "export", "write"}
+)
 _NAME_OPS = frozenset({"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS", "LOAD_CLASSDEREF"})
 
 
@@ -98,7 +101,7 @@ def _globals_of(code: CodeType, deep: bool) -> Iterator[str]:
     yield from (i.argval for i in dis.get_instructions(code) if i.opname in _NAME_OPS)
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
-            # Lambdas and comprehensions (their names are in angle brackets) belong to the statement; so do class bodies.
+            # Lambdas and comprehensions (their names are in angle brackets) belong to the statement, like class bodies.
             optimized = bool(inner.co_flags & 0x0001)
             if deep or not optimized or inner.co_name.startswith("<"):
                 yield from _globals_of(inner, deep)
@@ -132,9 +135,7 @@ def bound_names(node: ast.stmt) -> set[str]:
     targets: list[ast.AST] = []
     if isinstance(node, ast.Assign):
         targets = [*node.targets, node.value]
-    elif isinstance(node, ast.AnnAssign | ast.AugAssign):
-        targets = [node.target]
-    elif isinstance(node, ast.For | ast.AsyncFor):
+    elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.For | ast.AsyncFor):
         targets = [node.target]
     elif isinstance(node, ast.With | ast.AsyncWith):
         targets = [item.optional_vars for item in node.items if item.optional_vars is not None]
@@ -148,10 +149,9 @@ def changed_names(node: ast.stmt) -> set[str]:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         inner = (t.value for t in targets if isinstance(t, ast.Subscript | ast.Attribute))
         return {root for root in map(_root, inner) if root is not None}
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
-        if node.value.func.attr in MUTATORS and (root := _root(node.value.func.value)) is not None:
-            return {root}
-    return set()
+    called = node.value.func if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
+    root = _root(called.value) if isinstance(called, ast.Attribute) and called.attr not in SHOWING else None
+    return set() if root is None else {root}
 
 
 def _root(node: ast.AST) -> str | None:

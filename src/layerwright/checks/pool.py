@@ -15,7 +15,7 @@ from layerwright.checks import reload, watch
 from layerwright.checks.assignment import Assignment
 from layerwright.checks.limits import Limits
 from layerwright.checks.messages import Message
-from layerwright.checks.process import Child, Ended
+from layerwright.checks.process import Child, Ended, WorkerError
 from layerwright.checks.report import Report
 from layerwright.checks.subject import Spec
 from layerwright.checks.targets import Target
@@ -149,7 +149,8 @@ class Pool:
     def _start_ahead(self) -> None:
         # Not while the process for reloading starts: the current subject waits for that one.
         if self._ahead is None and not reload.starting(self.backend):
-            self._ahead = self._launch()
+            with contextlib.suppress(WorkerError):
+                self._ahead = self._launch()
 
     def _answer(self, child: Child, message: Message, go_on: Callable[[], None]) -> None:
         """Do what a worker asks for, without keeping the watch over it waiting."""

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import atexit
 import codecs
 import contextlib
-import functools
 import os
 import queue
-import shutil
 import signal
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
-import layerwright
-from layerwright.checks import group, messages
+import psutil
+
+from layerwright.checks import group, messages, variables
 from layerwright.checks.messages import Message
 from layerwright.errors import LayerwrightError
 
@@ -34,35 +31,6 @@ class WorkerError(LayerwrightError, RuntimeError):
 
 class Ended(Exception):
     """The child closed its end of the pipe: it exited, was killed, or lost its file descriptors."""
-
-
-def environment(backend: str, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of a child: this one's, with the backend, and a path on which it finds this very layerwright."""
-    given = {**os.environ, **(extra or {})}
-    paths = [os.path.abspath(p) for p in given.get("PYTHONPATH", "").split(os.pathsep) if p]
-    home = str(Path(next(iter(layerwright.__path__))).resolve().parent)
-    if home not in paths and home not in sysconfig.get_paths().values():
-        paths.insert(0, home)
-    given.update(KERAS_BACKEND=backend, TF_CPP_MIN_LOG_LEVEL="3", PYTHONPATH=os.pathsep.join(paths))
-    # The user's code may print what the terminal's encoding can't hold; here nothing is shown on a terminal.
-    given.setdefault("PYTHONIOENCODING", "utf-8:backslashreplace")
-    if backend == "jax" and "JAX_COMPILATION_CACHE_DIR" not in given:
-        # Children compile the same small programs; the second to need one reads what the first compiled.
-        given.update(JAX_COMPILATION_CACHE_DIR=_compiled(), JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0")
-    return given
-
-
-@functools.cache
-def _compiled() -> str:
-    """A folder for what JAX compiles, as long as this process lives."""
-    folder, maker = tempfile.mkdtemp(prefix="layerwright-jax-"), os.getpid()
-
-    def remove() -> None:
-        if os.getpid() == maker:
-            shutil.rmtree(folder, ignore_errors=True)
-
-    atexit.register(remove)
-    return folder
 
 
 class Child:
@@ -89,14 +57,15 @@ class Child:
                 fix="check in process with `layerwright.check(...)`, or run the command under WSL.",
             )
         self.backend, self.started = backend, time.monotonic()
-        self.killed = False
+        self._killed, self._sending = False, threading.Lock()
+        self._seen: set[psutil.Process] = set()
         self._folder = tempfile.TemporaryDirectory(prefix="layerwright-", ignore_cleanup_errors=True)
         self._trace = Path(self._folder.name) / "trace"
         self._tail, self._keep = bytearray(), output
         self._messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
-        self._start(module, environment(backend, extra))
+        self._start(module, variables.environment(backend, extra))
 
-    def _start(self, module: str, variables: Mapping[str, str]) -> None:
+    def _start(self, module: str, given: Mapping[str, str]) -> None:
         work = Path(self._folder.name) / "work"
         work.mkdir()
         commands, self._commands = os.pipe()
@@ -113,7 +82,7 @@ class Child:
                 pass_fds=theirs,
                 start_new_session=True,
                 cwd=work,
-                env=dict(variables),
+                env=dict(given),
             )
         except OSError as error:
             os.close(self._commands)
@@ -163,15 +132,16 @@ class Child:
     def send(self, message: Mapping[str, object], seconds: float = SEND_SECONDS) -> bool:
         """Send a message; False where it isn't taken in time, or nobody is left to take it."""
         data, deadline = memoryview(messages.encode(message)), time.monotonic() + seconds
-        while data:
-            try:
-                data = data[os.write(self._commands, data) :]
-            except BlockingIOError:
-                if time.monotonic() > deadline:
+        with self._sending:
+            while data:
+                if self._killed or time.monotonic() > deadline:
                     return False
-                time.sleep(0.002)
-            except OSError:
-                return False
+                try:
+                    data = data[os.write(self._commands, data) :]
+                except BlockingIOError:
+                    time.sleep(0.002)
+                except OSError:
+                    return False
         return True
 
     def receive(self, seconds: float) -> Message | None:
@@ -223,13 +193,19 @@ class Child:
             time.sleep(0.02)
         return ended
 
+    def members(self) -> list[psutil.Process]:
+        """The process and all that it started, as far as they live; they are remembered, wherever they go."""
+        found = group.members(self.pid, self._seen)
+        self._seen.update(found)
+        return found
+
     def kill(self) -> int:
         """End it and all that it started, at once; its exit status, negative for a signal."""
-        if not self.killed:
-            self.killed = True
-            group.kill(self.pid)
-            with contextlib.suppress(OSError):
-                os.close(self._commands)
+        if not self._killed:
+            self._killed = True
+            group.kill(self.pid, self._seen)
+            with self._sending, contextlib.suppress(OSError):
+                os.close(self._commands)  # its number may be given to another worker's pipe: nobody writes any more
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=10)
             for thread in self._threads:

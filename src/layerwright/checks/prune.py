@@ -6,10 +6,11 @@ import ast
 import copy
 import dataclasses
 import itertools
+import re
 from collections.abc import Iterable
 
-from layerwright.checks.needs import ASSIGNMENTS, IMPORTS, Needs, bound_names, changed_names, statements
-from layerwright.checks.scan import Definition, Scan, dotted_name
+from layerwright.checks.needs import ASSIGNMENTS, IMPORTS, Needs, bound_names, changed_names
+from layerwright.checks.scan import Definition, Scan, dotted_name, statements
 
 # Calls that settle how the definitions behave, and are wanted whether or not a name is needed.
 SETUP = (
@@ -33,9 +34,9 @@ SETUP_ENDINGS = (
     "set_image_data_format",
     "enable_unsafe_deserialization",
 )
-TRAINING = frozenset(
-    "fit fit_generator fit_transform train_on_batch test_on_batch train_step test_step evaluate predict apply_gradients "
-    "minimize search GradientTape load_data load_weights load_model download urlretrieve get_file".split()
+TRAINING = re.compile(
+    r"fit(_\w+)?|(train|test)_(on_batch|step)|evaluate|predict|apply_gradients|minimize|search|GradientTape"
+    r"|load_(data|weights|model)|download|urlretrieve|get_file"
 )
 
 
@@ -160,7 +161,7 @@ def is_main_guard(node: ast.stmt) -> bool:
 def trains(node: ast.AST) -> bool:
     """Whether a statement calls something that trains, evaluates, or fetches data."""
     called = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
-    return any((dotted_name(f) or getattr(f, "attr", "")).split(".")[-1] in TRAINING for f in called)
+    return any(TRAINING.fullmatch(f.attr if isinstance(f, ast.Attribute) else getattr(f, "id", "")) for f in called)
 
 
 def _sets_environment(node: ast.stmt) -> bool:

@@ -84,7 +84,7 @@ class Problem:
     Attributes:
         kind: `"not-built"` (no way to construct it), `"not-fed"` (no inputs that it takes), `"call-failed"`
             (the inputs were given, the call raises), `"crashed"`, `"timed-out"`, `"out-of-memory"`,
-            `"exited"` or `"import-failed"`.
+            `"exited"`, `"import-failed"` or `"not-read"` (the source isn't Python that can be read).
         message: What happened, in one sentence.
         help: The line of code that would let it be checked.
         path, line: Where it happened in the user's code.
@@ -99,7 +99,7 @@ class Problem:
     @property
     def fatal(self) -> bool:
         """Whether the subject took its process with it, or never came to be."""
-        return self.kind in ("crashed", "timed-out", "out-of-memory", "exited", "import-failed")
+        return self.kind in ("crashed", "timed-out", "out-of-memory", "exited", "import-failed", "not-read")
 
     def __str__(self) -> str:
         where = None if self.path is None else f"{self.path}:{self.line}" if self.line else self.path

@@ -9,6 +9,7 @@ import pkgutil
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 from layerwright.checks.report import Finding, Severity
@@ -44,7 +45,6 @@ class Rule:
         hides: Rules whose findings are symptoms of this one: withheld where this one is found.
         advice: Whether it is general advice (a note), withheld while there are errors or warnings.
         backends: Where the fault can show; empty for everywhere.
-        static: Whether it reads the source only, so that `--static` can run it.
         title: The docstring's first line.
         sections: The docstring's sections, by heading.
     """
@@ -56,10 +56,16 @@ class Rule:
     hides: tuple[str, ...]
     advice: bool
     backends: tuple[str, ...]
-    static: bool
     title: str
     sections: dict[str, str]
     check: Check
+
+    @property
+    def static(self) -> bool:
+        """Whether `--static` runs it: whether there is a detector that finds the fault in the source alone."""
+        from layerwright.checks.static import DETECTORS
+
+        return self.name in DETECTORS
 
     def page(self) -> str:
         """The rule's page as Markdown: what `layerwright explain` prints."""
@@ -78,7 +84,6 @@ def rule(
     hides: Iterable[str] = (),
     advice: bool = False,
     backends: Iterable[str] = (),
-    static: bool = False,
 ) -> Callable[[Check], Check]:
     """Register a generator of findings as a rule; refuse it at import where its documentation lacks a section."""
 
@@ -91,9 +96,7 @@ def rule(
             raise RuleError(
                 f"The code {code} of rule `{name}` belongs to `{taken}`.", fix="take the family's next free code."
             )
-        _rules[name] = Rule(
-            name, code, family, severity, tuple(hides), advice, tuple(backends), static, title, sections, check
-        )
+        _rules[name] = Rule(name, code, family, severity, tuple(hides), advice, tuple(backends), title, sections, check)
         return check
 
     return register
@@ -117,6 +120,7 @@ def read_page(name: str, text: str) -> tuple[str, dict[str, str]]:
     return " ".join(title.split()), {s: sections[s] for s in SECTIONS if s in sections}
 
 
+@cache
 def load() -> dict[str, Rule]:
     """Every rule by name, ordered by code; imports the rules' files at the first call."""
     from layerwright.checks import rules

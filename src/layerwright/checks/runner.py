@@ -14,8 +14,9 @@ from layerwright.checks.attempt import Failure, Skip
 from layerwright.checks.lab import Lab
 from layerwright.checks.report import Finding, Outcome, Problem, Report, Status, rank
 from layerwright.checks.rule import Rule
+from layerwright.checks.sifting import sift, withheld
 from layerwright.checks.subject import Subject
-from layerwright.errors import LayerwrightError, SubjectError
+from layerwright.errors import InputsError, LayerwrightError, SubjectError
 
 
 def run(subject: Subject, rules: Sequence[Rule], allow: Mapping[str, str] | None = None) -> Report:
@@ -36,13 +37,13 @@ def run(subject: Subject, rules: Sequence[Rule], allow: Mapping[str, str] | None
         finally:
             lab.close()
     raised = [finding for found, _ in results for finding in found]
-    shown, hidden = _sift(raised, {r.name: r for r in rules})
+    shown, hidden = sift(raised, {r.name: r for r in rules})
     return Report(
         subject.name,
         lab.backend,
         tuple(sorted(shown, key=lambda f: (rank(f.severity), f.line or 0, f.code))),
         tuple(hidden),
-        tuple(_withheld(outcome, shown) for _, outcome in results),
+        tuple(withheld(outcome, shown) for _, outcome in results),
         None if _explained(problem, shown) else problem,
         subject.remarks,
         path,
@@ -77,24 +78,6 @@ def _one(lab: Lab, rule: Rule, allow: Mapping[str, str]) -> tuple[list[Finding],
     return found, Outcome(rule.name, status, reason, time.perf_counter() - started)
 
 
-def _sift(raised: list[Finding], rules: Mapping[str, Rule]) -> tuple[list[Finding], list[Finding]]:
-    """Part the findings to show from the symptoms of others and from advice that can wait."""
-    unique = list({(f.rule, f.path, f.line, f.message): f for f in raised}.values())
-    hidden_names = {name for f in unique for name in rules[f.rule].hides}
-    causes = [f for f in unique if f.rule not in hidden_names]
-    serious = any(f.severity != "note" for f in causes)
-    shown = [f for f in causes if not (serious and rules[f.rule].advice)]
-    return shown, [f for f in unique if f not in shown]
-
-
-def _withheld(outcome: Outcome, shown: list[Finding]) -> Outcome:
-    if outcome.status != "failed" or any(f.rule == outcome.rule for f in shown):
-        return outcome
-    return Outcome(
-        outcome.rule, "withheld", "a cause that was found explains it, or it is advice that can wait", outcome.seconds
-    )
-
-
 def _problem(lab: Lab) -> Problem | None:
     made, called = lab.made.failure, lab.called.failure
     if made is not None:
@@ -102,8 +85,23 @@ def _problem(lab: Lab) -> Problem | None:
             raise made.error
         return _describe("not-built", f"`{lab.subject.name}` can't be constructed", made)
     if called is not None:
+        _refuse_inputs(lab, called)
         return _describe("call-failed", f"`{lab.subject.name}` can't be called with these inputs", called)
     return None
+
+
+def _refuse_inputs(lab: Lab, failure: Failure) -> None:
+    """Inputs that the layer's own `input_spec` refuses are the caller's mistake."""
+    if failure.frames or not failure.mentions("is incompatible with the layer"):
+        return
+    shapes = ", ".join(f"{x.shape} {x.dtype}" for x in lab.feed.arrays)
+    expected = failure.text.split("incompatible with the layer: ")[-1].split(". Full shape")[0]
+    raise InputsError(
+        f"`{lab.subject.name}` doesn't take inputs of this shape.",
+        expected=expected,
+        got=shapes,
+        fix="give inputs as the layer takes them, batch first.",
+    )
 
 
 def _describe(kind: str, what: str, failure: Failure) -> Problem:
@@ -123,7 +121,7 @@ def everything_kept() -> Iterator[None]:
     """Leave dtype policy, seeds, registries, name counters and random numbers as they were."""
     python, numpy = random.getstate(), np.random.get_state()
     try:
-        with internals.global_state_kept(), engines.current().random_state_kept():
+        with internals.global_state_kept(), engines.current().kept():
             yield
     finally:
         random.setstate(python)

@@ -90,7 +90,7 @@ def _run_one(module: ModuleType, path: Path, node: ast.stmt, flags: int, pruned:
         result.remarks.append(
             missing[0].upper()
             + missing[1:]
-            + (f"; `{'`, `'.join(needed)}` is not there." if needed else "; nothing needs it.")
+            + (f"; `{'`, `'.join(needed)}` is not there." if needed else "; nothing that is checked needs it.")
         )
 
 

@@ -6,6 +6,7 @@ import ast
 import builtins
 import re
 import sys
+import warnings
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -90,20 +91,22 @@ def read_tree(path: Path) -> ast.Module:
         SourceError: Where it isn't Python that can be read.
     """
     try:
-        return ast.parse(path.read_bytes(), filename=str(path))
-    except (SyntaxError, ValueError) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as an invalid escape: the file's, and not for this reader
+            return ast.parse(path.read_bytes(), filename=str(path))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         raise SourceError(
             f"`{path.name}` isn't Python that can be read.",
             expected=f"the syntax of Python {sys.version_info.major}.{sys.version_info.minor}",
-            got=getattr(error, "msg", None) or str(error),
+            got=getattr(error, "msg", None) or str(error) or "code that is nested too deeply",
             fix="correct the line; `%magic` and `!command` lines of a notebook must be left out.",
             where=f"{path}:{line}" if line else str(path),
         ) from None
 
 
 def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a block and of the compound statements in it; bodies of functions and classes aren't entered."""
+    """The statements of a block and of compound statements in it; functions and classes aren't entered."""
     for node in body:
         yield node
         if not isinstance(node, Definition):

@@ -24,7 +24,7 @@ class Real:
         self._rules = rule.load()
         warmup.warm_up()
         reload.ask_through(channel)
-        lab.Lab.load_elsewhere = staticmethod(elsewhere.load)
+        lab.Lab.load_elsewhere = staticmethod(elsewhere.load)  # type: ignore[attr-defined]
 
     def load(self, target: Target) -> tuple[Sequence[Any], Sequence[str]]:
         """The subjects of a target, examples by functions first, and remarks on how it was loaded."""

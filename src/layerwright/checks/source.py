@@ -86,14 +86,17 @@ class Function:
 
     @property
     def path(self) -> str:
+        """The file in which it stands."""
         return self.file.path
 
     @property
     def line(self) -> int:
+        """The line of its `def` (a lambda's own line)."""
         return self.node.lineno
 
     @property
     def name(self) -> str:
+        """Its name, `<lambda>` where it has none."""
         return getattr(self.node, "name", "<lambda>")
 
     def walk(self) -> Iterator[ast.AST]:
@@ -207,7 +210,21 @@ def function_of(live: Any) -> Function | None:
     matching = [
         n for n in file.definitions.get(code.co_firstlineno, []) if getattr(n, "name", "<lambda>") == code.co_name
     ]
+    if len(matching) > 1:
+        matching = sorted((n for n in matching if _holds(n, code)), key=_extent) or matching
     return Function(matching[0], file, live) if matching else None
+
+
+def _holds(node: Definition, code: CodeType) -> bool:
+    """Whether all of a function's instructions stand within a definition: several may begin on one line."""
+    first, last = (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0)
+    places = [(line, column) for line, _, column, _ in code.co_positions() if line is not None and column]
+    return all(first <= place <= last for place in places)
+
+
+def _extent(node: Definition) -> tuple[int, int]:
+    lines = (node.end_lineno or node.lineno) - node.lineno
+    return lines, (node.end_col_offset or 0) - (0 if lines else node.col_offset)
 
 
 class Source:
@@ -308,24 +325,24 @@ class Source:
                 yield function, call, function.resolve(call.func, self.layer)
 
     def stores(self, *methods: str) -> Iterator[tuple[Function, ast.Attribute, ast.AST]]:
-        """Every `self.name = ...` (also augmented, also in a tuple) that the methods reach: function, target, statement."""
+        """Every `self.name = ...` (augmented, in a tuple) that the methods reach: function, target, statement."""
         for function in self.reachable(*methods):
             for node in function.walk():
                 if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
                     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                    for target in (t for given in targets for t in ast.walk(given)):
-                        if isinstance(target, ast.Attribute) and isinstance(target.ctx, ast.Store):
-                            if function.resolve(target.value, self.layer) is self.layer:
-                                yield function, target, node
+                    inner = [t for given in targets for t in ast.walk(given) if isinstance(t, ast.Attribute)]
+                    yield from ((function, t, node) for t in inner if self._is_own(function, t, ast.Store))
 
     def reads(self, name: str, *methods: str) -> ast.Attribute | None:
         """The first place where the methods read `self.name`."""
         for function in self.reachable(*methods):
             for node in function.walk():
-                if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):
-                    if function.resolve(node.value, self.layer) is self.layer:
-                        return node
+                if isinstance(node, ast.Attribute) and node.attr == name and self._is_own(function, node, ast.Load):
+                    return node
         return None
+
+    def _is_own(self, function: Function, node: ast.Attribute, context: type[ast.expr_context]) -> bool:
+        return isinstance(node.ctx, context) and function.resolve(node.value, self.layer) is self.layer
 
 
 def _defined(function: Function, name: str) -> Function | None:

@@ -71,7 +71,7 @@ def _shape(text: str, written: str) -> tuple[int | None, ...]:
 
 
 def _bare(text: str) -> str:
-    words = re.findall(r"None|\d+", text.split(":")[0])
+    words = re.findall(r"\bNone\b|\b\d+\b", text.split(":")[0])
     return ", ".join(words) + ("," if len(words) == 1 else "") if words else "None, 32"
 
 

@@ -71,7 +71,7 @@ def children(layer: Any) -> list[tuple[str, Any]]:
                 paths[id(item.value)] = (f"{path}.{item.path}", item.value)
                 waiting.append(paths[id(item.value)])
     for child in internals.sublayers(layer):
-        paths.setdefault(id(child), (child.name, child))
+        paths.setdefault(id(child), (getattr(child, "name", type(child).__name__), child))
     paths.pop(id(layer), None)
     return list(paths.values())
 

@@ -35,7 +35,7 @@ def ready(child: Child, seconds: float = START_SECONDS) -> Child:
 
 def exceeded(child: Child, allowed: Limits, deadline: float) -> Loss | None:
     """What a child uses too much of, with the line where it does; None where it keeps within its limits."""
-    processes = group.members(child.pid)
+    processes = child.members()
     if len(processes) > allowed.processes:
         return limits.too_many(len(processes), allowed.processes, child.stack())
     used = group.memory(processes, allowed.memory)

@@ -16,7 +16,7 @@ from layerwright.checks.messages import Message
 from layerwright.checks.report import Problem, Report
 from layerwright.checks.targets import Target
 
-GRACE_SECONDS = 60.0
+GRACE_SECONDS = 600.0
 
 
 class Found(Protocol):
@@ -96,13 +96,14 @@ class Worker:
         # Should the parent be gone while native code runs, this C thread ends the process.
         faulthandler.dump_traceback_later(self._job["seconds"] + GRACE_SECONDS, exit=True)
         try:
-            report = self._check(key, found, others)
+            told = messages.plain(self._check(key, found, others).to_dict())
         except BaseException as error:
             problem = self._services.explain(error, found.path)
             report = Report(found.name, self._job["backend"], problem=problem, path=found.path, line=found.line)
+            told = messages.plain(report.to_dict())
         finally:
             faulthandler.cancel_dump_traceback_later()
-        self._tell("report", key=key, report=messages.shortened(messages.plain(report.to_dict())))
+        self._tell("report", key=key, report=messages.shortened(told))
 
     def _check(self, key: str, found: Found, others: Mapping[str, Found]) -> Report:
         subject = self._services.build(found, self._job)

@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 
 VERSION = 1
 NARROW = 24
+STATIC = "static"
 
 
 def show(on: Console, rules: Sequence[Rule]) -> None:
-    """One line a rule: code, name, severity, family, title; the title below where the line is too short for it."""
+    """One line a rule: code, name, severity, family, `static` where `--static` runs it, title.
+
+    The title stands below where the line is too short for it.
+    """
     from rich.text import Text
 
     name, severity, family = (max([len(getattr(r, a)) for r in rules] or [0]) for a in ("name", "severity", "family"))
@@ -27,7 +31,8 @@ def show(on: Console, rules: Sequence[Rule]) -> None:
             (rule.code, "dim"),
             (f"  {rule.name:<{name}}", "bold"),
             (f"  {rule.severity:<{severity}}", STYLES[rule.severity]),
-            f"  {rule.family:<{family}}  ",
+            f"  {rule.family:<{family}}",
+            (f"  {STATIC if rule.static else '':<{len(STATIC)}}  ", STYLES["code"]),
         )
         room = on.width - len(head)
         title = list(wrapped(on, prose(rule.title), " " * (len(head) if room >= NARROW else 7)))

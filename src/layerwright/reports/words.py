@@ -14,6 +14,7 @@ KINDS = {
     "out-of-memory": "ran out of memory",
     "exited": "ended the process",
     "import-failed": "could not be imported",
+    "not-read": "could not be read",
 }
 NAMED = 5
 

@@ -5,7 +5,7 @@ import numpy as np
 from keras import ops
 
 
-@keras.saving.register_keras_serializable(package="docs")
+@keras.saving.register_keras_serializable(package="docs_config_missing_arg")
 class LeakyScale(keras.layers.Layer):
     def __init__(self, slope=0.1, **kwargs):
         super().__init__(**kwargs)

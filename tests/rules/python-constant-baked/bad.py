@@ -4,7 +4,10 @@ import keras
 import numpy as np
 from keras import ops
 
-BACKENDS = ("tensorflow", "jax",)
+BACKENDS = (
+    "tensorflow",
+    "jax",
+)
 
 
 @keras.saving.register_keras_serializable(package="docs")

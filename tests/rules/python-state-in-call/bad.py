@@ -3,7 +3,10 @@
 import keras
 import numpy as np
 
-BACKENDS = ("tensorflow", "jax",)
+BACKENDS = (
+    "tensorflow",
+    "jax",
+)
 
 
 class Warm(keras.layers.Layer):

@@ -18,7 +18,7 @@ class Scale(layers.Layer):
         self.factor = self.add_weight(shape=(), initializer="ones", name="factor")
 
     def call(self, x):
-        return scaled(x, ops.convert_to_tensor(self.factor))
+        return scaled(x, 1.0 * self.factor)
 
 
 def make():

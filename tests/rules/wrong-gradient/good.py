@@ -24,7 +24,7 @@ class Scale(layers.Layer):
         self.factor = self.add_weight(shape=(), initializer="ones", name="factor")
 
     def call(self, x):
-        return scaled(ops.cast(x, self.compute_dtype), ops.convert_to_tensor(self.factor))
+        return scaled(ops.cast(x, self.compute_dtype), 1.0 * self.factor)
 
     def compute_output_shape(self, input_shape):
         return tuple(input_shape)

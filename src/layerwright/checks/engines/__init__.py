@@ -43,8 +43,8 @@ class Engine(Protocol):
     def seed(self, seed: int) -> None:
         """Seed the framework's own random numbers."""
 
-    def random_state_kept(self) -> AbstractContextManager[None]:
-        """Leave the framework's own random numbers as they were."""
+    def kept(self) -> AbstractContextManager[None]:
+        """Leave the framework's own random numbers as they were, and its advice on performance unsaid."""
 
     def stepper(self, layer: Any, args: Any, kwargs: Any, project: Project, compiled: bool = True) -> Stepper:
         """A function that calls the layer and differentiates, for arguments of these shapes; compiled at most once.

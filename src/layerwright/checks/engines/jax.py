@@ -14,12 +14,14 @@ from layerwright.checks.engines import Project, Step, Stepper
 
 
 class Jax:
+    """The engine of JAX."""
+
     name = "jax"
 
     def seed(self, seed: int) -> None:
         """JAX has no random numbers of its own to seed."""
 
-    def random_state_kept(self) -> AbstractContextManager[None]:
+    def kept(self) -> AbstractContextManager[None]:
         return nullcontext()
 
     def stepper(self, layer: Any, args: Any, kwargs: Any, project: Project, compiled: bool = True) -> Stepper:

@@ -14,13 +14,19 @@ from layerwright.checks.engines import Project, Step, Stepper
 
 
 class TensorFlow:
+    """The engine of TensorFlow."""
+
     name = "tensorflow"
 
     def seed(self, seed: int) -> None:
         tf.random.set_seed(seed)
 
     @contextmanager
-    def random_state_kept(self) -> Iterator[None]:
+    def kept(self) -> Iterator[None]:
+        # Every probe traces a function of its own, which TensorFlow takes for a mistake and says so.
+        logger = tf.get_logger()
+        level = logger.level
+        logger.setLevel("ERROR")
         try:
             from tensorflow.python.eager import context
 
@@ -30,6 +36,7 @@ class TensorFlow:
         try:
             yield
         finally:
+            logger.setLevel(level)
             if before is not None:
                 tf.random.set_seed(before)
 

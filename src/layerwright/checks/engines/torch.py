@@ -14,13 +14,15 @@ from layerwright.checks.engines import Project, Step, Stepper
 
 
 class Torch:
+    """The engine of PyTorch."""
+
     name = "torch"
 
     def seed(self, seed: int) -> None:
         torch.manual_seed(seed)
 
     @contextmanager
-    def random_state_kept(self) -> Iterator[None]:
+    def kept(self) -> Iterator[None]:
         before = torch.get_rng_state()
         try:
             yield

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -75,27 +75,33 @@ class Calls(Bench):
 
         def probe() -> Called:
             layer = self.fresh()
-            self.build(layer)
-            before = self.state(layer)
-            with spying(layer) as seen:
+            built: list[State] = []
+            with spying(layer, lambda: built.append(self.state(layer))) as seen:
                 raw = layer(*self.feed.args, **self.feed.kwargs)
             losses = len(layer.losses)
             first, outputs = self.state(layer), arrays(raw) if raw is not None else []
             again = arrays(layer(*self.feed.args, **self.feed.kwargs)) if raw is not None else []
             owners = {id(owner): owner for owner in [layer, *internals.sublayers(layer)]}
-            return Called(layer, raw, outputs, again, (before, first, self.state(layer)), tuple(seen), owners, losses)
+            return Called(
+                layer,
+                raw,
+                outputs,
+                again,
+                (built[0] if built else first, first, self.state(layer)),
+                tuple(seen),
+                owners,
+                losses,
+            )
 
         if self.made.failure is not None:
             return Attempt(failure=self.made.failure)
         return self.forgiving(probe)
 
     def build(self, layer: Any) -> None:
-        """Build a layer as its first call would, where that can be done without calling it."""
-        if layer.built or self.feed.kwargs or not all(isinstance(a, np.ndarray) for a in self.feed.args):
-            return
-        shapes = [tuple(a.shape) for a in self.feed.args]
-        if len(shapes) == 1 and not internals.is_default(type(layer).build):
-            layer.build(shapes[0])
+        """Build a layer as its first call would, where one input's shape is enough for that."""
+        single = len(self.feed.args) == 1 and isinstance(self.feed.args[0], np.ndarray) and not self.feed.kwargs
+        if single and not layer.built and not internals.is_default(type(layer).build):
+            layer.build(tuple(self.feed.args[0].shape))
 
     def state(self, layer: Any) -> State:
         """What the user's code put on a layer and its sublayers."""
@@ -160,28 +166,34 @@ class Calls(Bench):
 
 
 @contextmanager
-def spying(layer: Any) -> Iterator[list[Seen]]:
-    """Record the calls of every sublayer (tracked or held) and the `training` that reaches its `call`."""
+def spying(layer: Any, entered: Callable[[], None] | None = None) -> Iterator[list[Seen]]:
+    """Record the calls of every sublayer (tracked or held) and the `training` that reaches its `call`.
+
+    Args:
+        layer: Whose sublayers are watched.
+        entered: Called whenever the layer's own `call` begins: it is built by then.
+    """
     seen: list[Seen] = []
     children = {id(c): c for c in internals.sublayers(layer)}
     children |= {id(i.value): i.value for i in held(layer) if isinstance(i.value, keras.layers.Layer)}
-    watched = []
-
-    def watch(child: Any) -> None:
-        original = child.call
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            seen.append(Seen(child, kwargs.get("training")))
-            return original(*args, **kwargs)
-
-        object.__setattr__(child, "call", call)
-        watched.append((child, original))
-
+    children.pop(id(layer), None)
     for child in children.values():
-        if child is not layer:
-            watch(child)
+        _watch(child, lambda child, training: seen.append(Seen(child, training)))
+    if entered is not None:
+        _watch(layer, lambda *_: entered())
     try:
         yield seen
     finally:
-        for child, _ in watched:
-            object.__delattr__(child, "call")
+        for watched in [*children.values(), *([layer] if entered is not None else [])]:
+            object.__delattr__(watched, "call")
+
+
+def _watch(layer: Any, note: Callable[[Any, Any], None]) -> None:
+    original = layer.call
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        note(layer, kwargs.get("training"))
+        return original(*args, **kwargs)
+
+    # Keras tracks what is set on a layer; this must leave no trace.
+    object.__setattr__(layer, "call", call)

@@ -12,7 +12,7 @@ from typing import Any
 import keras
 
 from layerwright.checks import internals
-from layerwright.checks.attempt import Attempt, Failure
+from layerwright.checks.attempt import Attempt, Failure, home_of
 from layerwright.checks.probes.bench import SEED, bind
 from layerwright.checks.probes.traces import Traces
 from layerwright.checks.walk import held
@@ -162,4 +162,8 @@ class Configs(Traces):
             return named.__module__.split(".")[0] != "keras" and hasattr(named, "get_config")
         # A user's function with the name of one of Keras' own comes back as that one.
         builtin = any(hasattr(getattr(keras, room), named.__name__) for room in BUILTIN_FUNCTIONS)
-        return not builtin and named.__name__ != "<lambda>" and self.home(named.__code__.co_filename)
+        return (
+            not builtin
+            and named.__name__ != "<lambda>"
+            and home_of([type(self.made.get().layer)])(named.__code__.co_filename)
+        )

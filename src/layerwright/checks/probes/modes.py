@@ -169,9 +169,7 @@ class Modes(Precision):
 
 
 @contextmanager
-def watching(
-    layer: Any, home: Callable[[str], bool]
-) -> Iterator[tuple[list[LayerCall], list[Draw], list[Direct]]]:
+def watching(layer: Any, home: Callable[[str], bool]) -> Iterator[tuple[list[LayerCall], list[Draw], list[Direct]]]:
     """Record every layer's call, every draw, and every use of a child's `call`."""
     calls: list[LayerCall] = []
     draws: list[Draw] = []

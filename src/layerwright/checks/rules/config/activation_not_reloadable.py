@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import keras
@@ -135,7 +136,11 @@ def _fault(lab: Lab, function: Any, objects: list[dict[str, Any]], names: set[st
 def _agree(lab: Lab, first: Any, second: Any) -> bool:
     """Whether two functions give the same numbers; true where either doesn't take a tensor."""
     x = keras.ops.convert_to_tensor(np.linspace(-4.0, 4.0, 33, dtype="float32").reshape(3, 11))
-    values = [lab.attempt(lambda f=f: np.asarray(keras.ops.convert_to_numpy(f(x)))).value for f in (first, second)]
-    if any(v is None for v in values):
+    one, two = (lab.attempt(partial(_applied, f, x)).value for f in (first, second))
+    if one is None or two is None:
         return True
-    return values[0].shape == values[1].shape and bool(np.allclose(values[0], values[1], atol=1e-4, equal_nan=True))
+    return one.shape == two.shape and bool(np.allclose(one, two, atol=1e-4, equal_nan=True))
+
+
+def _applied(function: Any, x: Any) -> np.ndarray:
+    return np.asarray(keras.ops.convert_to_numpy(function(x)))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import keras
@@ -14,7 +15,7 @@ from layerwright.checks.rules.config._arguments import Sample, constructors, sam
 from layerwright.checks.rules.config._saved_parts import parts
 from layerwright.checks.source import Function
 
-PROBE = {"name": "layerwright_probe", "trainable": False, "dtype": "mixed_float16"}
+PROBE: dict[str, Any] = {"name": "layerwright_probe", "trainable": False, "dtype": "mixed_float16"}
 
 
 @rule("LW114", "warning", hides=("reload-differs", "config-not-idempotent", "policy-ignored"))
@@ -63,7 +64,7 @@ def base_arg_not_forwarded(lab: Lab) -> Iterator[Finding]:
     """
     for component in parts(lab):
         init = next(constructors(component.source), None)
-        made = lab.attempt(lambda component=component: sample(lab, component)).value
+        made = lab.attempt(partial(sample, lab, component)).value
         if init is None or made is None:
             continue
         lost = [

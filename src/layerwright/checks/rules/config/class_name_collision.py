@@ -16,7 +16,7 @@ from layerwright.checks.rules.config._pairs import is_users
 from layerwright.checks.source import Source, read
 
 
-@rule("LW116", "warning", hides=("reload-differs", "not-registered"))
+@rule("LW116", "warning", hides=("reload-differs", "not-registered", "state-not-saved", "shared-object-duplicated"))
 def class_name_collision(lab: Lab) -> Iterator[Finding]:
     """Two classes go by one registered name.
 

@@ -17,7 +17,7 @@ REFUSALS = (
 )
 
 
-@rule("LW126", "error", hides=("reload-differs", "config-missing-arg"))
+@rule("LW126", "error", hides=("reload-differs", "config-missing-arg", "config-object-not-deserialized"))
 def config_extra_key(lab: Lab) -> Iterator[Finding]:
     """`get_config()` returns a key that the constructor doesn't take.
 
@@ -78,7 +78,8 @@ def config_extra_key(lab: Lab) -> Iterator[Finding]:
 
 def _finding(lab: Lab, component: Component, key: str, seen: str) -> Finding:
     names = [a.name for a in own_arguments(component.source)]
-    close = nearest(key, [name for name in names if name not in component.layer.get_config()])
+    config = lab.attempt(component.layer.get_config).get()
+    close = nearest(key, [name for name in names if name not in config])
     fixed = takes(type(component.layer), key)
     if fixed:
         fix = f"take `{key}` in `__init__` and pass it on, or remove it from the config."

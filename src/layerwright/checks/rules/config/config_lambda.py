@@ -11,8 +11,10 @@ from layerwright.checks.rule import rule
 from layerwright.checks.rules.config._saved_parts import entries, serialized, where
 from layerwright.checks.source import Function, function_of
 
+HIDES = ("reload-differs", "config-object-not-deserialized", "config-not-serializable", "config-not-idempotent")
 
-@rule("LW105", "error", hides=("reload-differs", "config-object-not-deserialized", "config-not-serializable"))
+
+@rule("LW105", "error", hides=HIDES)
 def config_lambda(lab: Lab) -> Iterator[Finding]:
     """A lambda is part of the config.
 
@@ -88,10 +90,17 @@ def _lambdas(lab: Lab) -> dict[str, Any]:
     if lab.serialized.ok:
         data = serialized(lab)
         for path, _, value in entries(data):
-            if isinstance(value, dict) and value.get("class_name") == "__lambda__":
+            if isinstance(value, dict) and _is_code(value):
                 inner = path.removeprefix("config.")
                 found.setdefault(inner.split(".")[0].split("[")[0], None)
     return found
+
+
+def _is_code(value: dict[str, Any]) -> bool:
+    """Whether this is how Keras writes a lambda; `activations.serialize` leaves the inner part of it only."""
+    code = value.get("value")
+    bare = set(value) == {"value"} and isinstance(code, list) and len(code) == 3 and isinstance(code[0], str)
+    return value.get("class_name") == "__lambda__" or bare
 
 
 def _first_lambda(value: Any) -> FunctionType | None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from layerwright.checks import internals
@@ -46,7 +47,7 @@ def config_missing_arg(lab: Lab) -> Iterator[Finding]:
 
     ## Use instead
     ```python
-    @keras.saving.register_keras_serializable(package="docs")
+    @keras.saving.register_keras_serializable(package="docs_config_missing_arg")
     class LeakyScale(keras.layers.Layer):
         def __init__(self, slope=0.1, **kwargs):
             super().__init__(**kwargs)
@@ -73,11 +74,11 @@ def config_missing_arg(lab: Lab) -> Iterator[Finding]:
     """
     for component in parts(lab):
         layer = component.layer
-        if internals.is_default(layer.get_config) or not lab.attempt(layer.get_config).ok:
+        if internals.is_default(layer.get_config) or not isinstance(lab.attempt(layer.get_config).value, dict):
             continue
         if forgets_arguments(component):
             continue
-        made = lab.attempt(lambda component=component: sample(lab, component)).value
+        made = lab.attempt(partial(sample, lab, component)).value
         for argument in own_arguments(component.source):
             lost = _lost(lab, component, made, argument)
             if lost is not None:
@@ -104,7 +105,7 @@ def _finding(lab: Lab, component: Component, argument: Argument, lost: str) -> F
 
 def _lost(lab: Lab, component: Component, made: Sample | None, argument: Argument) -> str | None:
     """What shows that an argument doesn't come back; None where it does, or where it needn't."""
-    name, config = argument.name, component.layer.get_config()
+    name, config = argument.name, lab.attempt(component.layer.get_config).get()
     if name in config or name in NEEDLESS or not _used(argument) or _is_initial_value(component, made, argument):
         return None
     keys = "keys " + ", ".join(f"`{key}`" for key in sorted(config)) if config else "an empty config"
@@ -120,7 +121,7 @@ def _lost(lab: Lab, component: Component, made: Sample | None, argument: Argumen
     if changed is None:
         return None if mentioned else keys
     layer, given = changed
-    if name in layer.get_config():
+    if name in lab.attempt(layer.get_config).get():
         return None
     revival = lab.revive(layer)
     if revival.copy is not None and _came_back(layer, revival, name, given):
@@ -137,7 +138,7 @@ def _changed(lab: Lab, made: Sample, argument: Argument, value: Any) -> tuple[An
     if argument.required or (name in made.given and not equal(value, usual)):
         return made.layer, value
     for other in others(None if value is MISSING else value):
-        done = lab.attempt(lambda other=other: made.again(**{name: other}))
+        done = lab.attempt(partial(made.again, **{name: other}))
         if done.ok and lab.attempt(done.get().get_config).ok:
             return done.get(), other
     return None
@@ -166,7 +167,7 @@ def _is_initial_value(component: Component, made: Sample | None, argument: Argum
     for function in component.source.reachable("__init__", "build"):
         for call in function.calls():
             into = [k.value for k in call.keywords if k.arg in ("weights", "value")]
-            if isinstance(call.func, ast.Attribute) and call.func.attr in ("assign", "set_weights", "Constant"):
+            if getattr(call.func, "attr", getattr(call.func, "id", "")) in ("assign", "set_weights", "Constant"):
                 into += call.args
             if any(_mentions(node, argument.name) for node in into):
                 return True
@@ -174,4 +175,5 @@ def _is_initial_value(component: Component, made: Sample | None, argument: Argum
 
 
 def _mentions(node: ast.AST, name: str) -> bool:
-    return any(name in (getattr(n, "id", None), getattr(n, "attr", None)) for n in ast.walk(node))
+    names = (name, f"_{name}")
+    return any(getattr(n, "id", None) in names or getattr(n, "attr", None) in names for n in ast.walk(node))

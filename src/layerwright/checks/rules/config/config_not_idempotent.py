@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import keras
 
-from layerwright.checks.lab import Lab
+from layerwright.checks.lab import BASE_ARGUMENTS, Lab
 from layerwright.checks.report import Finding
 from layerwright.checks.rule import rule
+from layerwright.checks.rules.config._arguments import equal
 from layerwright.checks.rules.config._pairs import differ
 from layerwright.checks.rules.config._saved_parts import where
+from layerwright.checks.source import Source
 
 PLAIN = (bool, int, float, str)
 
@@ -67,7 +70,7 @@ def config_not_idempotent(lab: Lab) -> Iterator[Finding]:
     if source is None or source.method("get_config") is None:
         return
     trip = lab.round_trip.get()
-    first, again, second = (lab.attempt(lambda x=x: _config(x)).value for x in (trip.layer, trip.layer, trip.copy))
+    first, again, second = (lab.attempt(partial(_config, x)).value for x in (trip.layer, trip.layer, trip.copy))
     name = source.cls.__name__
     if first is not None and again is not None and first != again:
         key = next(k for k in {**first, **again} if first.get(k) != again.get(k))
@@ -79,24 +82,45 @@ def config_not_idempotent(lab: Lab) -> Iterator[Finding]:
             at=where(source, key),
         )
         return
-    for key in first or ():
-        before, after = (first or {}).get(key), (second or {}).get(key)
-        if second is not None and key in second and differ(before, after):
-            yield lab.finding(
-                f"`{key}` of `{name}` changes with every save and load.",
-                expected=f"{_text(before)} in the copy's config too",
-                got=f"{_text(before)}, then {_text(after)}",
-                fix=f"return from `get_config` what `__init__` takes as `{key}`, and transform it elsewhere.",
-                at=where(source, key),
-            )
-        elif _attribute_differs(trip.layer, trip.copy, key):
+    if first is None or second is None:
+        return
+    changed = [key for key in first if key in second and differ(first[key], second[key])]
+    if changed:
+        yield _changes(lab, source, changed, first, second)
+        return
+    for key in first:
+        if _attribute_differs(trip.layer, trip.copy, key):
             yield lab.finding(
                 f"`{name}.get_config()` writes another `{key}` than the layer has.",
                 expected=f"{_text(vars(trip.layer)[key])}, which is `self.{key}`",
-                got=f"{_text(before)}, which makes it {_text(vars(trip.copy)[key])} in the copy",
+                got=f"{_text(first[key])}, which makes it {_text(vars(trip.copy)[key])} in the copy",
                 fix=f"return self.{key} from `get_config`.",
                 at=where(source, key),
             )
+
+
+def _changes(lab: Lab, source: Source, keys: list[str], first: Any, second: Any) -> Finding:
+    name, names = source.cls.__name__, ", ".join(f"`{key}`" for key in keys)
+    reader = source.method("from_config")
+    received = lab.revived.get().received or {}
+    own = [key for key in keys if key not in BASE_ARGUMENTS]
+    dropped = reader is not None and all(not equal(received.get(key), first[key]) for key in own)
+    got = "; ".join(f"{key} {_text(first[key])}, then {_text(second[key])}" for key in keys)
+    if dropped and own:
+        return lab.finding(
+            f"`{name}.from_config` doesn't hand {names} on as the config has them.",
+            expected="a copy with the same config",
+            got=got,
+            fix="make the layer with `cls(**config)`.",
+            at=reader,
+        )
+    return lab.finding(
+        f"{names} of `{name}` {'change' if len(keys) > 1 else 'changes'} with every save and load.",
+        expected="the same in the copy's config",
+        got=got,
+        fix=f"return from `get_config` what `__init__` takes as `{keys[0]}`, and transform it elsewhere.",
+        at=where(source, keys[0]),
+    )
 
 
 def _config(layer: Any) -> Any:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import keras
@@ -78,7 +79,7 @@ def config_not_serializable(lab: Lab) -> Iterator[Finding]:
         )
         return
     for key, value in config.get().items():
-        failure = lab.attempt(lambda value=value: _json(value)).failure
+        failure = lab.attempt(partial(_json, value)).failure
         if failure is not None:
             yield lab.finding(
                 f"`{name}.get_config()` returns a {type(value).__name__} under `{key}`, which JSON can't hold.",

@@ -132,4 +132,4 @@ def _received_as_dict(lab: Lab, received: Mapping[str, Any] | None) -> str | Non
 
 def _about_a_dict(failure: Failure) -> bool:
     """Whether a failure is what becomes of a dict where an object was expected."""
-    return bool(failure.frames) or failure.mentions("dict", "Dict")
+    return failure.mentions("dict", "Dict") or (bool(failure.frames) and not failure.mentions("keyword argument"))

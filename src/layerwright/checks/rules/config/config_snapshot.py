@@ -68,6 +68,8 @@ def config_snapshot(lab: Lab) -> Iterator[Finding]:
         if source.method("get_config") is None or internals.is_default(layer.get_config):
             continue
         config = lab.attempt(layer.get_config).get()
+        if not isinstance(config, Mapping):
+            continue
         held = {name: value for name, value in own_attributes(layer).items() if isinstance(value, Mapping)}
         stale = [key for key in config if _is_stale(lab, layer, config, key, held)]
         if stale:

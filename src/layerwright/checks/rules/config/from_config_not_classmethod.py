@@ -69,6 +69,7 @@ def from_config_not_classmethod(lab: Lab) -> Iterator[Finding]:
     for component in parts(lab):
         method = component.source.method("from_config")
         member = inspect.getattr_static(type(component.layer), "from_config", None)
+        member = member.__func__ if isinstance(member, staticmethod) else member
         if method is None or not isinstance(member, FunctionType):
             continue
         needed = [

@@ -19,7 +19,7 @@ COMPREHENSIONS = ast.ListComp | ast.DictComp | ast.SetComp
 LOOPS = ast.For | ast.AsyncFor | ast.While
 
 
-@rule("LW125", "error", hides=("lambda-captures-state",))
+@rule("LW125", "error", hides=("lambda-captures-state", "config-lambda"))
 def late_binding_closure(lab: Lab) -> Iterator[Finding]:
     """Functions that were made in a loop all see the last value of its variable.
 

@@ -88,7 +88,7 @@ def reload_differs(lab: Lab) -> Iterator[Finding]:
             got=f"{after} weights",
             fix="make the same weights in `__init__` and `build` as in the first call.",
         )
-    else:
+    elif saved.path == lab.stored.get().path:
         yield from _elsewhere(lab, name, saved.outputs)
 
 

@@ -85,9 +85,10 @@ def state_not_saved(lab: Lab) -> Iterator[Finding]:
     for pair in pairs(saved.layer, saved.loaded):
         if pair.attribute in in_call or pair.path in shown or not _is_lost(pair.first, pair.second):
             continue
-        if pair.owner is saved.layer and not _is_state(
-            lab, pair.attribute, pair.first, before.get(pair.path, MISSING), anew
-        ):
+        if pair.owner is saved.layer:
+            if not _is_state(lab, pair.attribute, pair.first, before.get(pair.path, MISSING), anew):
+                continue
+        elif pair.attribute in {a.name for a in own_arguments(Source(pair.owner, lab.home))}:
             continue
         if any(pair.path.startswith((f"{path}.", f"{path}[")) for path in shown):
             continue

@@ -107,7 +107,23 @@ def _path(call: ast.Call, cls: type) -> str | None:
         value = call.args[1] if len(call.args) >= 2 else keyword(call, "filepath")
     else:
         return None
-    return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else None
+    return None if value is None else _tail(value)
+
+
+def _tail(node: ast.expr) -> str | None:
+    """The end of a path, as far as it is written out: `os.path.join(folder, "m.h5")`, `folder / "m"`, `f"{name}.h5"`."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else None
+    if isinstance(node, ast.Call) and node.args:
+        joins = getattr(node.func, "attr", getattr(node.func, "id", "")) in ("join", "joinpath", "str", "Path")
+        return _tail(node.args[-1]) if joins else None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return _tail(node.right)
+    last = node.values[-1] if isinstance(node, ast.JoinedStr) and node.values else None
+    last = node.right if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) else last
+    end = _tail(last) if last is not None else None
+    # Without a dot or a slash in it, the end of a text doesn't say whether there is a suffix.
+    return end if end is not None and ("." in end or "/" in end) else None
 
 
 def _is_model(node: ast.AST, cls: type) -> bool:

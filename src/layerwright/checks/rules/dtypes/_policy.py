@@ -19,9 +19,23 @@ HALF = ("half", "float16", "bfloat16", "BFloat16", "Half")
 FULL = ("float32", "float tensor", "float64", "double", "Float", "float, but", "a float")
 # Functions that make floats of the default dtype, and the place of their dtype argument.
 MAKERS = {
-    **{"zeros": 1, "ones": 1, "full": 2, "eye": 3, "linspace": 5, "convert_to_tensor": 1, "constant": 1, "array": 1},
-    **{"asarray": 1, "tensor": 1, "uniform": 3, "normal": 3, "truncated_normal": 3, "gumbel": 2, "rand": 9, "randn": 9},
-    **{"float32": 9},
+    "zeros": 1,
+    "ones": 1,
+    "full": 2,
+    "eye": 3,
+    "linspace": 5,
+    "convert_to_tensor": 1,
+    "constant": 1,
+    "array": 1,
+    "asarray": 1,
+    "tensor": 1,
+    "uniform": 3,
+    "normal": 3,
+    "truncated_normal": 3,
+    "gumbel": 2,
+    "rand": 9,
+    "randn": 9,
+    "float32": 9,
 }
 
 
@@ -43,14 +57,14 @@ def constants(lab: Lab, component: Component) -> Iterator[tuple[Function, ast.AS
     wide = {i.attribute: i.value for i in held(component.layer) if _is_wide(lab, i.value)}
     for function in component.source.reachable("call"):
         for node in function.walk():
-            if isinstance(node, ast.Attribute) and node.attr in wide and isinstance(node.ctx, ast.Load):
-                if function.resolve(node.value, component.layer) is component.layer:
-                    yield function, node, f"`self.{node.attr}`"
+            read = isinstance(node, ast.Attribute) and node.attr in wide and isinstance(node.ctx, ast.Load)
+            if read and function.resolve(node.value, component.layer) is component.layer:
+                yield function, node, f"`self.{node.attr}`"
     for function, call, target in component.source.calls("call"):
         name = getattr(target, "__name__", "") if target is not UNKNOWN else ""
-        if name in MAKERS and keyword(call, "dtype") is None and len(call.args) <= MAKERS[name] and _makes_floats(call):
-            yield function, call, f"`{ast.unparse(call.func)}`"
-        elif (dtype := keyword(call, "dtype")) is not None and _is_full(dtype):
+        dtype = keyword(call, "dtype")
+        unsaid = name in MAKERS and dtype is None and len(call.args) <= MAKERS[name] and _makes_floats(call)
+        if unsaid or (dtype is not None and _is_full(dtype)):
             yield function, call, f"`{ast.unparse(call.func)}`"
 
 

@@ -45,7 +45,7 @@ def wrong_gradient(lab: Lab) -> Iterator[Finding]:
             self.factor = self.add_weight(shape=(), initializer="ones", name="factor")
 
         def call(self, x):
-            return scaled(x, ops.convert_to_tensor(self.factor))
+            return scaled(x, 1.0 * self.factor)
     ```
 
     ## Use instead
@@ -69,7 +69,7 @@ def wrong_gradient(lab: Lab) -> Iterator[Finding]:
             self.factor = self.add_weight(shape=(), initializer="ones", name="factor")
 
         def call(self, x):
-            return scaled(ops.cast(x, self.compute_dtype), ops.convert_to_tensor(self.factor))
+            return scaled(ops.cast(x, self.compute_dtype), 1.0 * self.factor)
 
         def compute_output_shape(self, input_shape):
             return tuple(input_shape)
@@ -108,15 +108,11 @@ def _by_hand(lab: Lab) -> Iterator[tuple[Component, Function, ast.AST]]:
                 if any(function.resolve(called) is m for m in makers):
                     yield component, function, function.node
         for function, call, target in component.source.calls("call"):
-            owner = getattr(target, "__self__", None)
-            if any(target is m for m in makers) or type(target) in makers:
+            applied = target is UNKNOWN and isinstance(call.func, ast.Attribute) and call.func.attr == "apply"
+            owner = function.resolve(call.func.value) if applied else getattr(target, "__self__", None)  # type: ignore[attr-defined]
+            own = isinstance(owner, type) and any(isinstance(m, type) and issubclass(owner, m) for m in makers)
+            if own or any(target is m for m in makers) or type(target) in makers:
                 yield component, function, call
-            elif isinstance(owner, type) and any(isinstance(m, type) and issubclass(owner, m) for m in makers):
-                yield component, function, call
-            elif target is UNKNOWN and isinstance(call.func, ast.Attribute) and call.func.attr == "apply":
-                base = function.resolve(call.func.value)
-                if isinstance(base, type) and any(isinstance(m, type) and issubclass(base, m) for m in makers):
-                    yield component, function, call
 
 
 def _shapes(gradient: Gradient) -> Iterator[tuple[str, str]]:

@@ -25,7 +25,7 @@ def mask_dropped(lab: Lab) -> Iterator[Finding]:
     @keras.saving.register_keras_serializable(package="docs")
     class Half(keras.layers.Layer):
         def call(self, x):
-            return 0.5 * x
+            return 0.5 * ops.cast(x, self.compute_dtype)
 
         def compute_output_shape(self, input_shape):
             return input_shape
@@ -40,7 +40,7 @@ def mask_dropped(lab: Lab) -> Iterator[Finding]:
             self.supports_masking = True
 
         def call(self, x):
-            return 0.5 * x
+            return 0.5 * ops.cast(x, self.compute_dtype)
 
         def compute_output_shape(self, input_shape):
             return input_shape

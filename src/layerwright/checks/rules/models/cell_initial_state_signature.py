@@ -85,6 +85,14 @@ def cell_initial_state_signature(lab: Lab) -> Iterator[Finding]:
             )
             continue
         given = lab.attempt(lambda start=start: leaves(start(batch_size=2)))
+        if given.failure is not None:
+            yield lab.finding(
+                f"`{component.name}.get_initial_state` fails when it is called with `batch_size` alone.",
+                expected="states made from `batch_size` and what the cell knows",
+                got=given.failure.summary,
+                fix="use no argument but `batch_size`, and take the dtype from `self.compute_dtype`.",
+                at=given.failure if given.failure.at is not None else written,
+            )
         if given.value is None:
             continue
         shapes = [tuple(s.shape) for s in given.value if keras.ops.is_tensor(s)]

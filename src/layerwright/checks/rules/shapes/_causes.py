@@ -6,7 +6,6 @@ import ast
 import dataclasses
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any
 
 from layerwright.checks.attempt import Failure
 from layerwright.checks.lab import Component, Lab
@@ -115,14 +114,16 @@ def _by_statement(lab: Lab, failure: Failure, function: Function, statement: ast
     if function.name in DECLARATIONS:
         return "output-shape-mismatch"
     if function.name == "build":
-        return "batch-size-baked" if lab.symbolic.failure is not None and lab.symbolic_fixed.ok else "call-not-traceable"
+        return (
+            "batch-size-baked" if lab.symbolic.failure is not None and lab.symbolic_fixed.ok else "call-not-traceable"
+        )
     if lab.symbolic.failure is not None and lab.symbolic_fixed.ok:
         loop = isinstance(statement, ast.For) or any(isinstance(n, ast.comprehension) for n in head(statement))
         return "loop-over-batch" if loop else "static-batch"
-    return _by_message(lab, failure, statement)
+    return _by_message(lab, failure)
 
 
-def _by_message(lab: Lab, failure: Failure, statement: ast.stmt | None = None) -> str:
+def _by_message(lab: Lab, failure: Failure) -> str:
     if failure.kind in BOOLEAN and not failure.mentions("Iterating"):
         return "python-branch-on-tensor"
     if failure.mentions(

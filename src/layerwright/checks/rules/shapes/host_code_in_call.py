@@ -8,7 +8,11 @@ from layerwright.checks.rule import rule
 from layerwright.checks.rules.shapes._causes import cause
 
 
-@rule("LW303", "error", hides=("graph-differs", "no-gradient", "unused-weight", "policy-ignored", "mixed-precision-constant"))
+@rule(
+    "LW303",
+    "error",
+    hides=("graph-differs", "no-gradient", "unused-weight", "policy-ignored", "mixed-precision-constant"),
+)
 def host_code_in_call(lab: Lab) -> Iterator[Finding]:
     """`call()` runs host code (Numba, SciPy, `numpy_function`) on a tensor.
 

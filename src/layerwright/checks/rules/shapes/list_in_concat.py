@@ -10,7 +10,7 @@ from layerwright.checks.rules.shapes._causes import joins_lists
 from layerwright.checks.source import Function, text_of
 
 
-@rule("LW306", "error", hides=("static-batch", "call-not-traceable"))
+@rule("LW306", "error", hides=("static-batch", "call-not-traceable", "shape-is-a-tuple"))
 def list_in_concat(lab: Lab) -> Iterator[Finding]:
     """A tensor is concatenated with a Python list of numbers.
 

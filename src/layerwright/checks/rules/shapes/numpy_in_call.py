@@ -8,7 +8,11 @@ from layerwright.checks.rule import rule
 from layerwright.checks.rules.shapes._causes import cause
 
 
-@rule("LW302", "error", hides=("graph-differs", "no-gradient", "unused-weight", "policy-ignored", "mixed-precision-constant"))
+@rule(
+    "LW302",
+    "error",
+    hides=("graph-differs", "no-gradient", "unused-weight", "policy-ignored", "mixed-precision-constant"),
+)
 def numpy_in_call(lab: Lab) -> Iterator[Finding]:
     """`call()` hands a tensor to NumPy.
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Place = tuple[Function, ast.AST] | Source | None
 Key = tuple[int, str]
 CONTAINERS = (list, dict, set)
+CHANGING = {"append", "appendleft", "extend", "insert", "add", "update", "setdefault", "__setitem__"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,6 +160,7 @@ class _Spot:
     name: str
     now: Callable[[], Any]
     at: Place
+    written: bool = False  # whether `call` says that it changes it
 
 
 def _outside(lab: Lab) -> Iterator[Left]:
@@ -175,10 +177,11 @@ def _outside(lab: Lab) -> Iterator[Left]:
         moments.append({s.name: _seen(lab, s.now()) for s in spots})
     for spot in spots:
         first, second, third = (m[spot.name] for m in moments)
-        if third[0] in ("tensor", "container") and third[2] and first != third:
-            yield Left(spot.name, True, third[1] != second[1], "", "tensors of the call", spot.at)
-        elif second != third and third[0] != "tensor":
-            yield Left(spot.name, False, third[0] == "container", second[3], third[3], spot.at)
+        if third.tensors:
+            if spot.written or not (first.same(second) and second.same(third)):
+                yield Left(spot.name, True, third.size != second.size, "", "tensors of the call", spot.at)
+        elif not second.same(third):
+            yield Left(spot.name, False, third.kind == "container", second.words, third.words, spot.at)
 
 
 def _spots(component: Component) -> Iterator[_Spot]:
@@ -186,13 +189,13 @@ def _spots(component: Component) -> Iterator[_Spot]:
     for cls in source.cls.__mro__:
         if cls is not object and cls.__module__.split(".")[0] not in ("keras", "torch", "tensorflow", "builtins"):
             for name, value in list(vars(cls).items()):
-                if not name.startswith("__") and isinstance(value, bool | int | float | str | None | list | dict | set):
+                if not name.startswith("__") and not callable(value) and not hasattr(type(value), "__get__"):
                     at = touched(source, name, "call") or _mentions(source, name)
                     if at is not None:
-                        yield _Spot(f"{cls.__name__}.{name}", lambda c=cls, n=name: vars(c).get(n), at)  # type: ignore[misc]
+                        yield _Spot(f"{cls.__name__}.{name}", lambda c=cls, n=name: vars(c).get(n), at, _writes(at[0], name))  # type: ignore[misc]
     for name, value, function, node in outside(source, "call"):
         if isinstance(value, CONTAINERS) or type(value).__name__ in ("deque", "defaultdict", "Counter", "count"):
-            yield _Spot(name, lambda v=value: v, (function, node))  # type: ignore[misc]
+            yield _Spot(name, lambda v=value: v, (function, node), _writes(function, name))  # type: ignore[misc]
         elif not isinstance(value, ModuleType | type) and hasattr(value, "__dict__") and _own(value):
             yield _Spot(name, lambda v=value: dict(vars(v)), (function, node))  # type: ignore[misc]
     for function in source.reachable("call"):
@@ -218,20 +221,45 @@ def _own(value: Any) -> bool:
     return plain(value)
 
 
-def _seen(lab: Lab, value: Any) -> tuple[str, Any, int, str]:
-    """Kind, identity or size, number of tensors in it, and the value in words."""
+@dataclasses.dataclass(frozen=True)
+class _Seen:
+    """What a spot holds at one moment; tensors are kept, so that no other gets their id."""
+
+    kind: str
+    value: Any
+    tensors: list[Any]
+    size: int
+    words: str
+
+    def same(self, other: _Seen) -> bool:
+        ids = [id(t) for t in self.tensors], [id(t) for t in other.tensors]
+        return self.kind == other.kind and self.value == other.value and ids[0] == ids[1]
+
+
+def _seen(lab: Lab, value: Any) -> _Seen:
     if lab.engine.is_tensor(value):
-        return "tensor", id(value), 1, "a tensor"
+        return _Seen("tensor", None, [value], 1, "a tensor")
     if isinstance(value, np.ndarray):
-        return "array", value.tobytes() if value.size < 100_000 else None, 0, "an array"
-    if isinstance(value, CONTAINERS) or hasattr(value, "__len__"):
+        return _Seen("array", value.tobytes() if value.size < 100_000 else None, [], value.size, "an array")
+    if hasattr(value, "__len__") and not isinstance(value, str):
         inside = [x for x in leaves(list(value.values()) if isinstance(value, dict) else list(value)) if lab.engine.is_tensor(x)]
-        plain = [repr(x) for x in (value.items() if isinstance(value, dict) else value) if _scalar(x)]
-        return "container", (len(value), tuple(plain)), len(inside), f"{len(value)} entries"
-    return "scalar", repr(value), 0, repr(value)
+        plain = tuple(repr(x) for x in (value.items() if isinstance(value, dict) else value) if _scalar(x))
+        return _Seen("container", (len(value), plain), inside, len(value), f"{len(value)} entries")
+    return _Seen("scalar", repr(value), [], 1, repr(value))
 
 
 def _scalar(x: Any) -> bool:
     return isinstance(x, bool | int | float | str) or (isinstance(x, tuple) and all(_scalar(y) for y in x))
 
 
+def _writes(function: Function, name: str) -> bool:
+    """Whether a function changes what a name or an attribute means in place, or assigns the attribute."""
+    for node in function.walk():
+        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Store):
+            return True
+        changed = node.value if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) else None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING:
+            changed = node.func.value
+        if isinstance(changed, ast.Name | ast.Attribute) and name in (getattr(changed, "id", None), getattr(changed, "attr", None)):
+            return True
+    return False

@@ -86,6 +86,7 @@ def direct_call_method(lab: Lab) -> Iterator[Finding]:
 
 def _written(lab: Lab) -> Iterator[Finding]:
     """The same from the source, for a layer that can't be called."""
+    failing = {(frame.path, frame.line) for failure in lab.failures for frame in failure.frames}
     for component in lab.components:
         for function, call, _ in component.source.calls("call"):
             if not isinstance(call.func, ast.Attribute) or call.func.attr != "call":
@@ -93,7 +94,8 @@ def _written(lab: Lab) -> Iterator[Finding]:
             owner, text = function.resolve(call.func.value, component.layer), text_of(call.func.value)
             if owner is component.layer or text.startswith("super("):
                 continue
-            if isinstance(owner, keras.layers.Layer) or (owner is UNKNOWN and text.startswith("self.")):
+            fails = (function.path, call.lineno) in failing
+            if isinstance(owner, keras.layers.Layer) or (owner is UNKNOWN and (fails or text.startswith("self."))):
                 yield lab.finding(
                     f"`{text}` is run through its method `call`, not called.",
                     expected=f"{text}(...)",

@@ -8,6 +8,7 @@ from layerwright.checks.report import Finding
 from layerwright.checks.rule import rule
 from layerwright.checks.rules.state._random import SAMPLING, is_keras
 from layerwright.checks.rules.state._training import samples
+from layerwright.checks.walk import children
 
 
 @rule("LW710", "error", hides=("reload-differs", "graph-differs", "batch-dependence"))
@@ -61,6 +62,9 @@ def inference_random(lab: Lab) -> Iterator[Finding]:
     if not lab.inferred.ok or lab.inference_is_steady:
         return
     run = lab.in_inference.get()
+    carried = run.changed or any(getattr(x, "stateful", False) for _, x in [("", run.layer), *children(run.layer)])
+    if carried and not run.draws:
+        return  # state that goes from call to call, not chance
     draws = [d for d in run.draws if d.at is not None]
     who = [d.call.layer for d in draws if d.call is not None and not is_keras(d.call.layer)] or [run.layer]
     if all(SAMPLING.search(type(layer).__name__) or samples(layer) for layer in who) or _purposeful(run.layer):

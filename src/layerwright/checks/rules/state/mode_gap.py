@@ -37,7 +37,7 @@ def mode_gap(lab: Lab) -> Iterator[Finding]:
             self.supports_masking = True
 
         def call(self, x, training=None):
-            soft = ops.softmax(x)
+            soft = ops.softmax(ops.cast(x, self.compute_dtype))
             if not training:
                 return soft
             hard = ops.one_hot(ops.argmax(soft, axis=-1), x.shape[-1], dtype=soft.dtype)
@@ -56,7 +56,7 @@ def mode_gap(lab: Lab) -> Iterator[Finding]:
             self.supports_masking = True
 
         def call(self, x):
-            soft = ops.softmax(x)
+            soft = ops.softmax(ops.cast(x, self.compute_dtype))
             hard = ops.one_hot(ops.argmax(soft, axis=-1), x.shape[-1], dtype=soft.dtype)
             return soft + ops.stop_gradient(hard - soft)
 

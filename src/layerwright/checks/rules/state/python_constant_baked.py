@@ -36,7 +36,7 @@ def python_constant_baked(lab: Lab) -> Iterator[Finding]:
             self.temperature = temperature
 
         def call(self, x):
-            return ops.softmax(x / self.temperature)
+            return ops.softmax(ops.cast(x, self.compute_dtype) / self.temperature)
 
         def compute_output_shape(self, input_shape):
             return input_shape
@@ -59,7 +59,7 @@ def python_constant_baked(lab: Lab) -> Iterator[Finding]:
             self.temperature = self.add_weight(shape=(), initializer=start, trainable=False, name="temperature")
 
         def call(self, x):
-            return ops.softmax(x / self.temperature)
+            return ops.softmax(ops.cast(x, self.compute_dtype) / self.temperature)
 
         def compute_output_shape(self, input_shape):
             return input_shape

@@ -75,20 +75,23 @@ def state_in_branch(lab: Lab) -> Iterator[Finding]:
     ## Source
     Keras issues 20724 and 18404.
     """
-    if not any(_leaked(failure) for failure in _failures(lab)):
+    found = [
+        (call, *change)
+        for component in lab.components
+        for function, call, target in component.source.calls("call")
+        if _controls(target)
+        for change in _changes(function, call, component)
+    ]
+    if not found or not any(_leaked(failure) for failure in _failures(lab)):
         return
-    for component in lab.components:
-        for function, call, target in component.source.calls("call"):
-            if not _controls(target):
-                continue
-            for inner, node, what in _changes(function, call, component):
-                yield lab.finding(
-                    f"{what} inside a function that `{text_of(call.func)}` runs leaves a tracer behind.",
-                    expected="state changes outside of branches and loop bodies",
-                    got=text_of(node),
-                    fix=f"do it before `{text_of(call.func)}` and use the result inside.",
-                    at=(inner, node),
-                )
+    for call, inner, node, what in found:
+        yield lab.finding(
+            f"{what} inside a function that `{text_of(call.func)}` runs leaves a tracer behind.",
+            expected="state changes outside of branches and loop bodies",
+            got=text_of(node),
+            fix=f"do it before `{text_of(call.func)}` and use the result inside.",
+            at=(inner, node),
+        )
 
 
 def _failures(lab: Lab) -> Iterator[Failure]:

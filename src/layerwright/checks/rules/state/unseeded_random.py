@@ -56,8 +56,8 @@ def unseeded_random(lab: Lab) -> Iterator[Finding]:
     """
     places: dict[Frame | Failure | tuple[Function, ast.AST], None] = {d.at: None for d in users(lab) if d.seed is None and d.at}
     if not places:
-        failures = [f for f in (lab.called.failure, lab.compiled.failure, lab.training_step.failure) if f is not None]
-        places = {f: None for f in failures[:1] if f.mentions("[JAX RNG]")} or dict.fromkeys(_written(lab) if failures else ())
+        failures = list(lab.failures)
+        places = {f: None for f in failures if f.mentions("[JAX RNG]")} or dict.fromkeys(_written(lab) if failures else ())
     for at in places:
         yield lab.finding(
             "`call` draws random numbers without a seed generator.",
