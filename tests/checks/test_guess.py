@@ -56,7 +56,7 @@ FED = {
     "FactorizationMachine": SEQUENCE,
     "CTCLike": f"{TABLE}, {TABLE}",
     "VectorQuantizer": TABLE,
-    "ConvNet": "float32 (2, 32, 32, 3)",
+    "ConvNet": "float32 (2, 32, 48, 3)",
     "FixedImage": "float32 (2, 72, 72, 3)",
     "UNet": IMAGE,
     "MySequential": "float32 (2, 6)",

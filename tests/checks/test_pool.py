@@ -393,10 +393,19 @@ def test_a_class_for_which_an_example_stands_is_not_checked_again_even_by_anothe
 
 @light
 def test_a_subject_works_in_a_folder_of_its_own_that_is_removed(check):
-    reports, _ = check("import os\ndef where():\n    open('litter', 'w').close()\n    return os.getcwd()\n")
-    (folder,) = reports["where"].remarks
-    assert Path(folder) != Path.cwd()
-    assert not Path(folder).exists()
+    reports, _ = check(
+        """
+        import os, tempfile
+        from layerwright.checks.report import Report
+        def where():
+            open('litter', 'w').close()
+            return Report("where", "jax", remarks=(os.getcwd(), tempfile.mkdtemp()))
+        """
+    )
+    work, temporary = map(Path, reports["where"].remarks)
+    assert work != Path.cwd()
+    assert temporary.parent.parent == work.parent
+    assert not work.parent.exists()
 
 
 @light

@@ -63,7 +63,7 @@ def distance(one: str, other: str) -> int:
 
 
 # ------------------------------------------------------------------------------------------ names and arguments
-BASE_ARGUMENTS = ("name", "trainable", "dtype")
+BASE_ARGUMENTS = ("name", "dtype", "trainable")
 DROPPED_BY_ADD_WEIGHT = (
     *("synchronization", "experimental_autocast", "collections", "partitioner", "use_resource"),
     *("getter", "caching_device"),

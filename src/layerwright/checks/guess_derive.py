@@ -22,7 +22,7 @@ def derived(layout: Layout, failure: Failure) -> list[Layout]:
     found = [*_other_structure(layout, failure, text), *_other_rank(layout, text)]
     if layout.dtype == "float32" and re.search(r"\bint(eger|eger type|egers|32|64)?\b|indices", text):
         found.append(dataclasses.replace(layout, dtype="int32"))
-    return found + _other_sizes(layout, text)
+    return found if "ndim" in text else found + _other_sizes(layout, text)
 
 
 def _other_structure(layout: Layout, failure: Failure, text: str) -> Iterator[Layout]:
@@ -44,6 +44,10 @@ def _other_structure(layout: Layout, failure: Failure, text: str) -> Iterator[La
 
 
 def _other_rank(layout: Layout, text: str) -> Iterator[Layout]:
+    received = re.search(r"Full shape received: (\(.*?\))", text)
+    if received and received[1] != str(layout.shape()) and layout.second == "same":
+        # It may be the second input that has the wrong rank.
+        yield from (dataclasses.replace(layout, second=second) for second in ("lower", "higher", "column"))
     if re.search(r"\bimages?\b", text) and layout.rank != 4:
         yield dataclasses.replace(layout, rank=4)
     ranks = [int(next(filter(None, found))) for found in _RANK.findall(text)]

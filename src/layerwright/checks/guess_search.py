@@ -13,7 +13,7 @@ import keras
 import numpy as np
 
 from layerwright.checks import internals
-from layerwright.checks.attempt import Failure, attempt
+from layerwright.checks.attempt import Attempt, Failure, attempt
 from layerwright.checks.feed import leaves
 from layerwright.checks.guess_derive import derived
 from layerwright.checks.guess_layouts import Layout, fill
@@ -21,6 +21,7 @@ from layerwright.checks.guess_view import View
 from layerwright.checks.subject import OPEN_BATCH, Spec
 
 MAX_TRIES = 24
+MAX_DEPTH = 3
 # Of the processor's time, so that a busy machine doesn't change what is found.
 SECONDS = 30.0
 SAME_FAILURES = 3
@@ -73,7 +74,8 @@ class Search:
     def __init__(self, make: Callable[[], Any], view: View, home: Callable[[str], bool]) -> None:
         self.make, self.view, self.home = make, view, home
         self.tries: list[Try] = []
-        self._known: set[tuple[Any, ...]] = set()
+        self._known: set[str] = set()
+        self._depth: dict[Layout, int] = {}
         self._started = time.process_time()
 
     def run(self, layouts: Iterable[Layout], limit: int = MAX_TRIES) -> Try | None:
@@ -83,10 +85,9 @@ class Search:
         while waiting and len(self.tries) < stop and time.process_time() - self._started < SECONDS:
             layout = waiting.pop(0)
             told = fill(self.view, layout)
-            key = (repr(told),)
-            if key in self._known:
+            if repr(told) in self._known:
                 continue
-            self._known.add(key)
+            self._known.add(repr(told))
             tried = self._try(layout, *told)
             self.tries.append(tried)
             if tried.failure is None and tried.keeps_batch and not tried.empty:
@@ -96,20 +97,23 @@ class Search:
             if tried.failure is not None:
                 if self.stuck:
                     return None
-                waiting[:0] = derived(layout, tried.failure)
+                waiting[:0] = self._derived(layout, tried.failure)
         return None
+
+    def _derived(self, layout: Layout, failure: Failure) -> list[Layout]:
+        """Inputs that the failure asks for, unless the layout came from other failures already."""
+        depth = self._depth.get(layout, 0)
+        found = derived(layout, failure) if depth < MAX_DEPTH else []
+        for one in found:
+            self._depth.setdefault(one, depth + 1)
+        return found
 
     def _try(self, layout: Layout, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Try:
         fed = arrays((args, kwargs))
-
-        def call() -> tuple[Any, Any]:
-            layer = self.make()
-            return layer, layer(*fed[0], **fed[1])
-
-        failure = misfit(self.make, fed, self.home) if keras.backend.backend() == "jax" else None
-        done = attempt(call, self.home) if failure is None else None
-        if done is None or done.failure is not None:
-            return Try(layout, failure or (done.failure if done is not None else None))
+        done = traced(self.make, fed, self.home) if keras.backend.backend() == "jax" else None
+        done = done or attempt(lambda: call_once(self.make, fed), self.home)
+        if done.failure is not None:
+            return Try(layout, done.failure)
         layer, outputs = done.get()
         return Try(layout, None, _keeps_batch(outputs), _has_empty(layer, outputs))
 
@@ -139,31 +143,41 @@ class Search:
         return max(self.failures, key=lambda f: (len(f[1].frames), f[1].at.line if f[1].at else 0), default=None)
 
 
-def misfit(make: Callable[[], Any], fed: Any, home: Callable[[str], bool]) -> Failure | None:
-    """Why inputs don't fit, told from their shapes alone; None where they fit, or that can't be told.
+def call_once(make: Callable[[], Any], fed: Any) -> tuple[Any, Any]:
+    """A fresh layer, and what it gives for these inputs."""
+    layer = make()
+    return layer, layer(*fed[0], **fed[1])
 
-    On JAX, every operation on a new shape is compiled: a call that fails late would take seconds.
+
+def traced(make: Callable[[], Any], fed: Any, home: Callable[[str], bool]) -> Attempt[tuple[Any, Any]] | None:
+    """What comes of a call, told from shapes alone; None where that can't be told.
+
+    On JAX, every operation on a new shape is compiled: trying inputs with numbers would take seconds.
     """
     import jax
 
-    leaves_, structure = jax.tree.flatten(fed)
-    moving = [x for x in leaves_ if isinstance(x, np.ndarray)]
+    flat, structure = jax.tree.flatten(fed)
+    made: list[Any] = []
 
-    def call(*given: Any) -> int:
+    def call(*given: Any) -> Any:
         values = iter(given)
-        args, kwargs = structure.unflatten([next(values) if isinstance(x, np.ndarray) else x for x in leaves_])
-        make()(*args, **kwargs)
-        return 0
+        args, kwargs = structure.unflatten([next(values) if isinstance(x, np.ndarray) else x for x in flat])
+        layer, outputs = call_once(make, (args, kwargs))
+        made.append(layer)
+        return outputs
 
-    def trace() -> None:
+    def trace() -> tuple[Any, Any]:
         with keras.StatelessScope():
             try:
-                jax.eval_shape(call, *moving)
+                outputs = jax.eval_shape(call, *(x for x in flat if isinstance(x, np.ndarray)))
             finally:
                 internals.forget_uninitialized_variables()
+        return made[0], outputs
 
-    failure = attempt(trace, home).failure
-    return None if failure is None or ONLY_TRACED.search(f"{failure.kind} {failure.text}") else failure
+    done = attempt(trace, home)
+    if done.failure is not None and ONLY_TRACED.search(f"{done.failure.kind} {done.failure.text}"):
+        return None
+    return done
 
 
 def _has_empty(layer: Any, outputs: Any) -> bool:

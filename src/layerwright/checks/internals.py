@@ -141,8 +141,11 @@ def is_default(method: Any) -> bool:
 @cache
 def layer_attributes(model: bool = False) -> frozenset[str]:
     """The instance attributes of a bare `Layer` (or `Model`): Keras' own, not the user's."""
-    bare = keras.Model() if model else keras.layers.Layer()
-    names = set(vars(bare)) | {"_build_shapes_dict", "_input_shape_arg", "_compile_metrics", "_saved_model_inputs_spec"}
+    names = set(vars(keras.Model() if model else keras.layers.Layer()))
+    if model:
+        ends = keras.Input((1,))
+        names |= set(vars(keras.Model(ends, keras.layers.Identity()(ends)))) | set(vars(keras.Sequential()))
+    names |= {"_build_shapes_dict", "_input_shape_arg", "_compile_metrics", "_saved_model_inputs_spec"}
     return frozenset(names)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from layerwright.checks import engines
 from layerwright.checks.attempt import Attempt, Failure, Frame, attempt, foreign, home_of, layers_in
+from layerwright.checks.facts import BASE_ARGUMENTS as BASE_ARGUMENTS
 from layerwright.checks.feed import feed_of
 from layerwright.checks.probes.modes import Modes
 from layerwright.checks.report import Finding, Severity
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from layerwright.checks.rule import Rule
 
 T = TypeVar("T")
-BASE_ARGUMENTS = ("name", "dtype", "trainable")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -66,8 +66,9 @@ class Child:
         self._start(module, variables.environment(backend, extra))
 
     def _start(self, module: str, given: Mapping[str, str]) -> None:
-        work = Path(self._folder.name) / "work"
+        work, temporary = Path(self._folder.name) / "work", Path(self._folder.name) / "tmp"
         work.mkdir()
+        temporary.mkdir()  # a process that is killed can't remove its temporary files
         commands, self._commands = os.pipe()
         answers, told = os.pipe()
         trace = os.open(self._trace, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600)
@@ -82,7 +83,7 @@ class Child:
                 pass_fds=theirs,
                 start_new_session=True,
                 cwd=work,
-                env=dict(given),
+                env={**given, "TMPDIR": str(temporary)},
             )
         except OSError as error:
             os.close(self._commands)

@@ -217,9 +217,12 @@ def function_of(live: Any) -> Function | None:
 
 def _holds(node: Definition, code: CodeType) -> bool:
     """Whether all of a function's instructions stand within a definition: several may begin on one line."""
+    if [p.arg for p in (*node.args.posonlyargs, *node.args.args)] != [*code.co_varnames[: code.co_argcount]]:
+        return False
     first, last = (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0)
     places = [(line, column) for line, _, column, _ in code.co_positions() if line is not None and column]
-    return all(first <= place <= last for place in places)
+    # The body begins behind the word `lambda`; a lambda that is returned by another begins with the other's body.
+    return all(first < place <= last for place in places)
 
 
 def _extent(node: Definition) -> tuple[int, int]:
@@ -313,10 +316,11 @@ class Source:
             yield helper
 
     def _owner(self, function: Function) -> type | None:
-        return next(
-            (c for c in self.cls.__mro__ if function.live in (getattr(m, "__func__", m) for m in vars(c).values())),
-            None,
-        )
+        # By identity: a tensor among the class's attributes would take part in a comparison.
+        def defines(cls: type) -> bool:
+            return any(getattr(m, "__func__", m) is function.live for m in vars(cls).values())
+
+        return next((cls for cls in self.cls.__mro__ if defines(cls)), None)
 
     def calls(self, *methods: str) -> Iterator[tuple[Function, ast.Call, Any]]:
         """Every call that the methods reach, with the object that is called (or `UNKNOWN`)."""

@@ -2,25 +2,24 @@
 
 import keras
 import numpy as np
-from keras import ops
 
 
-class Sharpen(keras.layers.Layer):
-    def __init__(self, temperature=1.0, **kwargs):
+class Amplify(keras.layers.Layer):
+    def __init__(self, gain=1.0, **kwargs):
         super().__init__(**kwargs)
-        self.temperature = temperature
+        self.gain = gain
         self.config = super().get_config()
-        self.config.update({"temperature": temperature})
+        self.config.update({"gain": gain})
 
     def call(self, x):
-        return ops.softmax(x / self.temperature)
+        return self.gain * x
 
     def get_config(self):
         return self.config
 
 
 def make():
-    return Sharpen(temperature=0.5)
+    return Amplify(gain=0.5)
 
 
 INPUTS = (np.linspace(-1, 1, 8, dtype="float32").reshape(2, 4),)

@@ -6,24 +6,24 @@ from keras import ops
 
 
 @keras.saving.register_keras_serializable(package="docs_config_snapshot")
-class Sharpen(keras.layers.Layer):
-    def __init__(self, temperature=1.0, **kwargs):
+class Amplify(keras.layers.Layer):
+    def __init__(self, gain=1.0, **kwargs):
         super().__init__(**kwargs)
         self.supports_masking = True
-        self.temperature = temperature
+        self.gain = gain
 
     def call(self, x):
-        return ops.softmax(ops.cast(x, self.compute_dtype) / self.temperature)
+        return self.gain * ops.cast(x, self.compute_dtype)
 
     def compute_output_shape(self, input_shape):
         return input_shape
 
     def get_config(self):
-        return {**super().get_config(), "temperature": self.temperature}
+        return {**super().get_config(), "gain": self.gain}
 
 
 def make():
-    return Sharpen(temperature=0.5)
+    return Amplify(gain=0.5)
 
 
 INPUTS = (np.linspace(-1, 1, 8, dtype="float32").reshape(2, 4),)

@@ -8,8 +8,8 @@ from keras import layers
 class Head(keras.layers.Layer):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        scores = layers.Dense(3)
-        self.head = layers.Lambda(lambda x: scores(x))
+        scores = layers.Dense(3, dtype=self.dtype_policy)
+        self.head = layers.Lambda(lambda x: scores(x), dtype=self.dtype_policy)
 
     def call(self, x):
         return self.head(x)

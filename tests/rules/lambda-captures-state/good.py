@@ -9,7 +9,7 @@ from keras import layers, ops
 class Head(keras.layers.Layer):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        self.scores = layers.Dense(3, dtype=self.dtype_policy)
+        self.scores = layers.Dense(3, trainable=self.trainable, dtype=self.dtype_policy)
 
     def build(self, input_shape):
         self.scores.build(input_shape)

@@ -11,7 +11,7 @@ class Project(keras.layers.Layer):
         self.table = np.random.normal(size=(4, size)).astype("float32")
 
     def call(self, x):
-        return ops.matmul(x, self.table)
+        return ops.matmul(x, ops.cast(self.table, x.dtype))
 
 
 def make():

@@ -11,19 +11,20 @@ class Twice(keras.layers.Layer):
         self.first, self.second = first, second
 
     def build(self, input_shape):
-        self.first.build(input_shape)
-        self.second.build(input_shape)
+        for part in (self.first, self.second):
+            if not part.built:
+                part.build(input_shape)
 
     def call(self, x):
         return self.second(self.first(x))
 
     def get_config(self):
-        parts = [keras.saving.serialize_keras_object(part) for part in (self.first, self.second)]
-        return {**super().get_config(), "first": parts[0], "second": parts[1]}
+        first, second = self.first.get_config(), self.second.get_config()
+        return {**super().get_config(), "first": first, "second": second}
 
     @classmethod
     def from_config(cls, config):
-        parts = {key: keras.layers.deserialize(config[key]) for key in ("first", "second")}
+        parts = {key: layers.Dense.from_config(config[key]) for key in ("first", "second")}
         return cls(**{**config, **parts})
 
 

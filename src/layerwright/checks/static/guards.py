@@ -44,7 +44,8 @@ def by_type(code: Code, node: ast.AST) -> bool:
 
 def asks_types(code: Code) -> bool:
     """Whether a function asks about types or backends anywhere."""
-    return any(isinstance(n, ast.Name | ast.Attribute) and words(n) & (TYPE_QUESTIONS - {"type"}) for n in code.nodes)
+    found = {n.id if isinstance(n, ast.Name) else n.attr for n in code.nodes if isinstance(n, ast.Name | ast.Attribute)}
+    return bool(found & (TYPE_QUESTIONS - {"type"}))
 
 
 def always(code: Code, node: ast.AST) -> bool:

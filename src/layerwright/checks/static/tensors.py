@@ -67,13 +67,17 @@ class Tensors:
         for _ in range(4):
             before = dict(self.kinds)
             for name, values in self._assigned().items():
-                kinds = {self.kind(value) for value in values} | ({"values"} if name in self._given else set())
                 if name in self._parameters and name not in self._given:
                     continue
-                if len(kinds) == 1 and None not in kinds:
-                    self.kinds[name] = kinds.pop()  # type: ignore[assignment]
-                else:
-                    self.kinds.pop(name, None)
+                given: set[Kind | None] = {"values"} if name in self._given else set()
+                # `total = total / 2` is what `total` was before.
+                start = given | {self.kind(value) for value in values if not _mentions(value, name)}
+                kind = start.pop() if len(start) == 1 else None
+                self.kinds.pop(name, None)
+                if kind is not None:
+                    self.kinds[name] = kind
+                    if {self.kind(value) for value in values} - {kind}:
+                        del self.kinds[name]
             if self.kinds == before:
                 return
 
@@ -160,6 +164,10 @@ class Tensors:
         if plain or names.last(dotted)[:1].isupper() or any(space in dotted for space in PLAIN_SPACES):
             return False
         return dotted.startswith(SPACES) and not is_host_call(dotted)
+
+
+def _mentions(node: ast.AST, name: str) -> bool:
+    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
 
 
 def _pairs(node: ast.AST) -> list[tuple[ast.expr, ast.expr]]:

@@ -70,4 +70,5 @@ def last_line(failure: Failure) -> str:
     for mark in ("Exception encountered:", "Error encountered during deserialization:"):
         text = text.rsplit(mark, 1)[-1]
     lines = [line.strip() for line in text.splitlines() if line.strip()] or [failure.kind]
-    return lines[0] if len(lines[0]) <= 160 else lines[0][:157] + "..."
+    line = next((line for line in lines if not line.endswith(":")), lines[0])
+    return line if len(line) <= 160 else line[:157] + "..."

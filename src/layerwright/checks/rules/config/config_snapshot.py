@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from layerwright.checks import internals
-from layerwright.checks.lab import Lab
+from layerwright.checks.lab import BASE_ARGUMENTS, Lab
 from layerwright.checks.report import Finding
 from layerwright.checks.rule import rule
 from layerwright.checks.rules.config._arguments import equal, others
@@ -26,15 +26,15 @@ def config_snapshot(lab: Lab) -> Iterator[Finding]:
 
     ## Example
     ```python
-    class Sharpen(keras.layers.Layer):
-        def __init__(self, temperature=1.0, **kwargs):
+    class Amplify(keras.layers.Layer):
+        def __init__(self, gain=1.0, **kwargs):
             super().__init__(**kwargs)
-            self.temperature = temperature
+            self.gain = gain
             self.config = super().get_config()
-            self.config.update({"temperature": temperature})
+            self.config.update({"gain": gain})
 
         def call(self, x):
-            return ops.softmax(x / self.temperature)
+            return self.gain * x
 
         def get_config(self):
             return self.config
@@ -43,20 +43,20 @@ def config_snapshot(lab: Lab) -> Iterator[Finding]:
     ## Use instead
     ```python
     @keras.saving.register_keras_serializable(package="docs_config_snapshot")
-    class Sharpen(keras.layers.Layer):
-        def __init__(self, temperature=1.0, **kwargs):
+    class Amplify(keras.layers.Layer):
+        def __init__(self, gain=1.0, **kwargs):
             super().__init__(**kwargs)
             self.supports_masking = True
-            self.temperature = temperature
+            self.gain = gain
 
         def call(self, x):
-            return ops.softmax(ops.cast(x, self.compute_dtype) / self.temperature)
+            return self.gain * ops.cast(x, self.compute_dtype)
 
         def compute_output_shape(self, input_shape):
             return input_shape
 
         def get_config(self):
-            return {**super().get_config(), "temperature": self.temperature}
+            return {**super().get_config(), "gain": self.gain}
     ```
 
     ## Source
@@ -93,7 +93,12 @@ def _is_stale(lab: Lab, layer: Any, config: Mapping[str, Any], key: str, held: M
         layer.trainable = before
         return isinstance(after, Mapping) and after.get(key) == config[key] == before
     value = vars(layer).get(key)
-    if key not in vars(layer) or not any(key in kept for kept in held.values()) or not equal(value, config[key]):
+    if (
+        key in BASE_ARGUMENTS
+        or key not in vars(layer)
+        or not any(key in kept for kept in held.values())
+        or not equal(value, config[key])
+    ):
         return False
     for other in others(value)[:1]:
         vars(layer)[key] = other

@@ -31,8 +31,8 @@ def lambda_captures_state(lab: Lab) -> Iterator[Finding]:
     class Head(keras.layers.Layer):
         def __init__(self, **kwargs):
             super().__init__(**kwargs)
-            scores = layers.Dense(3)
-            self.head = layers.Lambda(lambda x: scores(x))
+            scores = layers.Dense(3, dtype=self.dtype_policy)
+            self.head = layers.Lambda(lambda x: scores(x), dtype=self.dtype_policy)
 
         def call(self, x):
             return self.head(x)
@@ -44,7 +44,7 @@ def lambda_captures_state(lab: Lab) -> Iterator[Finding]:
     class Head(keras.layers.Layer):
         def __init__(self, **kwargs):
             super().__init__(**kwargs)
-            self.scores = layers.Dense(3, dtype=self.dtype_policy)
+            self.scores = layers.Dense(3, trainable=self.trainable, dtype=self.dtype_policy)
 
         def build(self, input_shape):
             self.scores.build(input_shape)

@@ -31,7 +31,7 @@ def random_table_in_init(lab: Lab) -> Iterator[Finding]:
             self.table = np.random.normal(size=(4, size)).astype("float32")
 
         def call(self, x):
-            return ops.matmul(x, self.table)
+            return ops.matmul(x, ops.cast(self.table, x.dtype))
     ```
 
     ## Use instead

@@ -30,16 +30,20 @@ def unsupported_save_format(lab: Lab) -> Iterator[Finding]:
 
     ## Example
     ```python
+    @keras.saving.register_keras_serializable(package="docs_unsaved_format")
     class Classifier(keras.Model):
         def __init__(self, **kwargs):
             super().__init__(**kwargs)
-            self.scores = layers.Dense(3)
+            self.scores = layers.Dense(3, dtype=self.dtype_policy)
 
         def build(self, input_shape):
             self.scores.build(input_shape)
 
         def call(self, x):
-            return self.scores(x)
+            return self.scores(ops.cast(x, self.compute_dtype))
+
+        def compute_output_shape(self, input_shape):
+            return (*input_shape[:-1], 3)
 
         def keep(self):
             self.save("classifier")

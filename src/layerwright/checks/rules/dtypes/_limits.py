@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from layerwright.checks.attempt import Skip
+from layerwright.checks.facts import ZERO_IN_FLOAT16
 from layerwright.checks.feed import Feed
 from layerwright.checks.lab import Component, Lab
 from layerwright.checks.source import Function
 
-SMALLEST = 2.0**-25
 LARGEST = 65504.0
 
 
@@ -38,5 +38,5 @@ def tiny(lab: Lab) -> Iterator[tuple[Component, Function, ast.AST, float]]:
                     isinstance(node, ast.Attribute) and function.resolve(node.value, component.layer) is component.layer
                 ):
                     value = attributes.get(node.attr)
-                if value is not None and 0.0 < abs(value) < SMALLEST:
+                if value is not None and 0.0 < abs(value) < ZERO_IN_FLOAT16:
                     yield component, function, node, value

@@ -77,11 +77,15 @@ def _train(lab: Lab) -> Trained:
     model.compile(optimizer=keras.optimizers.SGD(0.0), loss="mse", run_eagerly=True, jit_compile=False)
     rows = lab.feed.rows
     history = model.fit(x, y, batch_size=rows, epochs=1, shuffle=False, verbose=0).history
-    fitted = {name: float(np.mean(values[-1])) for name, values in history.items()}
-    doubles = [float(np.mean(m.result())) for m in model.metrics if m.name == "loss"]
+    fitted = {name: _number(values[-1]) for name, values in history.items()}
+    doubles = [_number(m.result()) for m in model.metrics if m.name == "loss"]
     evaluated = model.evaluate(x, y, batch_size=rows, verbose=0, return_dict=True)
-    losses = [_loss(lab, model, x, y, False), *(_loss(lab, model, x, y, True) for _ in range(4))]
-    return Trained(model, fitted, {k: float(np.mean(v)) for k, v in evaluated.items()}, losses, doubles)
+    losses = [_loss(lab, model, x, y, False), *(_loss(lab, model, x, y, True) for _ in range(8))]
+    return Trained(model, fitted, {k: _number(v) for k, v in evaluated.items()}, losses, doubles)
+
+
+def _number(value: Any) -> float:
+    return float(np.mean(np.asarray(keras.ops.convert_to_numpy(value))))
 
 
 def _target(output: Any) -> np.ndarray:

@@ -2,18 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layerwright.checks.facts import GONE_FROM_TRAINING
 from layerwright.checks.lab import Lab
 from layerwright.checks.report import Finding
 from layerwright.checks.rule import rule
 from layerwright.checks.rules.models._training import STEPS, attributes, models
 from layerwright.checks.source import text_of
-
-GONE = {
-    "compiled_loss": "`self.compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight)`",
-    "compiled_metrics": "`return self.compute_metrics(x, y, y_pred, sample_weight)`",
-    "minimize": "`self.optimizer.apply(gradients, self.trainable_variables)`",
-    "get_gradients": "the gradients of the framework",
-}
 
 
 @rule("LW804", "error")
@@ -77,13 +71,17 @@ def deprecated_train_step(lab: Lab) -> Iterator[Finding]:
             owner = text_of(node.value)
             of_model = function.resolve(node.value, component.layer) is component.layer
             of_optimizer = owner.split(".")[-1].endswith("optimizer")
-            if node.attr not in GONE or node.attr in seen or not (of_model if node.attr.startswith("compiled") else of_optimizer):
+            if (
+                node.attr not in GONE_FROM_TRAINING
+                or node.attr in seen
+                or not (of_model if node.attr.startswith("compiled") else of_optimizer)
+            ):
                 continue
             seen.add(node.attr)
             yield lab.finding(
                 f"`{component.name}.{function.name}` uses `{owner}.{node.attr}`, which Keras 3 has no longer.",
-                expected=GONE[node.attr].strip("`"),
+                expected=GONE_FROM_TRAINING[node.attr].strip("`"),
                 got=f"{owner}.{node.attr}",
-                fix=f"write {GONE[node.attr]}.",
+                fix=f"write {GONE_FROM_TRAINING[node.attr]}.",
                 at=(function, node),
             )

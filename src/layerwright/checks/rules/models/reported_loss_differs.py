@@ -86,7 +86,7 @@ def reported_loss_differs(lab: Lab) -> Iterator[Finding]:
             continue
         run = result.value
         low, high = min(run.losses), max(run.losses)
-        room = 0.05 * max(abs(low), abs(high)) + 2.0 * (high - low) + 1e-4
+        room = 0.05 * max(abs(low), abs(high)) + 0.5 * (high - low) + 1e-4
         reported = run.fitted.get("loss")
         if reported is None or low - room <= reported <= high + room:
             continue

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import keras
 
+from layerwright.checks.facts import SAMPLERS
 from layerwright.checks.probes.modes import UNSAID, LayerCall, Ran
 from layerwright.checks.rules._once import once
 from layerwright.checks.walk import children
 
 if TYPE_CHECKING:
     from layerwright.checks.lab import Lab
-
-SAMPLERS = re.compile(r"(?:^|_)MC(?=[A-Z_]|$)|monte_?carlo|bayes", re.IGNORECASE | re.ASCII)
 
 
 def said(call: LayerCall) -> bool:

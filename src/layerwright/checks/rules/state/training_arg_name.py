@@ -1,17 +1,12 @@
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 
+from layerwright.checks.facts import means_training
 from layerwright.checks.lab import Component, Lab
 from layerwright.checks.report import Finding
 from layerwright.checks.rule import rule
 from layerwright.checks.source import Function
-
-NAMES = {
-    "is_training", "is_train", "istraining", "train", "in_training", "train_mode", "training_mode", "training_phase",
-    "training_flag", "train_flag", "do_train", "learning_phase", "phase_train", "is_training_mode", "trainning", "traning",
-}  # fmt: skip
 
 
 @rule("LW702", "error", hides=("training-not-forwarded", "training-hardcoded"))
@@ -63,7 +58,7 @@ def training_arg_name(lab: Lab) -> Iterator[Finding]:
         if call is None or "training" in call.parameters:
             continue
         for name in _optional(call):
-            if _means_training(name) and _read(call, name) and not _filled(lab, component, name):
+            if means_training(name) and _read(call, name) and not _filled(lab, component, name):
                 yield lab.finding(
                     f"`{component.name}.call` names its training flag `{name}`, which Keras never fills.",
                     expected="an argument `training`",
@@ -78,13 +73,6 @@ def _optional(call: Function) -> list[str]:
     positional = [*arguments.posonlyargs, *arguments.args]
     optional = positional[len(positional) - len(arguments.defaults) :] if arguments.defaults else []
     return [p.arg for p in [*optional, *arguments.kwonlyargs]]
-
-
-def _means_training(name: str) -> bool:
-    plain = name.lower()
-    if plain == "trainable":
-        return False
-    return plain in NAMES or (plain != "training" and difflib.SequenceMatcher(None, plain, "training").ratio() > 0.85)
 
 
 def _read(call: Function, name: str) -> bool:

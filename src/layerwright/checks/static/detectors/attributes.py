@@ -141,5 +141,5 @@ def built_set_early(view: ClassView) -> Iterator[Fault]:
 
 def _makes_weights(view: ClassView, build: Code) -> bool:
     makes = any(build.dotted(call.func) == "self.add_weight" for call in build.calls)
-    elsewhere = any(s.name in view.weights and s.code is not build for s in view.stores)
+    elsewhere = any("self.add_weight" in s.makers and s.code is not build for s in view.stores)
     return makes and not elsewhere

@@ -73,13 +73,13 @@ def _blocked(code: Code, node: ast.AST) -> ast.Call | None:
 
 @reads("nonfinite-gradient")
 def nonfinite_gradient(view: ClassView) -> Iterator[Fault]:
-    """The root of a sum of squares: its gradient at zero is NaN."""
+    """The root of a sum of squares, or of an absolute value: its gradient at zero is NaN."""
     for code, known in traced(view):
         for call in code.calls:
             if _is(code, call, "sqrt") and _squares(known, call.args[0]) and not _stopped(code, call):
                 yield Fault(
-                    f"The source of `{code.said}` takes the root of a sum of squares, whose gradient is NaN where "
-                    "all of them are zero.",
+                    f"The source of `{code.said}` takes a root of what is zero for an input of zeros: its "
+                    "gradient is NaN there.",
                     call,
                     "a finite gradient for an input of zeros",
                     text_of(call),
@@ -94,6 +94,9 @@ def _is(code: Code, node: ast.AST, *known: str) -> bool:
 
 
 def _squares(known: Tensors, node: ast.AST) -> bool:
+    """Whether an expression is a sum of squares, or the absolute value or the square of a tensor."""
+    if isinstance(node, ast.Call) and _is(known.code, node, "abs", "square"):
+        return known.kind(node.args[0]) == "values"
     if not isinstance(node, ast.Call) or not _is(known.code, node, "sum", "reduce_sum", "mean", "reduce_mean"):
         return False
     inner = node.args[0]

@@ -117,6 +117,8 @@ def auto_config_name_lost(view: ClassView) -> Iterator[Fault]:
     init = view.method("__init__")
     if init is None or not view.plain or view.is_model or view.method("get_config") is not None:
         return
+    if init.node.args.vararg is not None or init.node.args.posonlyargs[1:]:
+        return  # no automatic config at all
     collected = init.node.args.kwarg
     if collected is not None and collected.arg != "kwargs" and "name" not in {p.arg for p in init.own_parameters}:
         yield Fault(

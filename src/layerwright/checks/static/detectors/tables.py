@@ -115,8 +115,7 @@ def weight_snapshot(view: ClassView) -> Iterator[Fault]:
         computing = store.code.dotted(value.func) or ""
         if not computing.startswith(COMPUTE) or names.last(computing) in PLAIN:
             continue
-        given = [(store.code.dotted(argument) or "").removeprefix("self.") for argument in value.args]
-        idle = [name for name in given if name in view.weights and name not in read]
+        idle = [name for name in _values_used(store.code, value) if name in view.weights and name not in read]
         if idle:
             yield Fault(
                 f"The source of `{store.code.said}` keeps in `self.{store.name}` what the weight `self.{idle[0]}` "
@@ -126,3 +125,12 @@ def weight_snapshot(view: ClassView) -> Iterator[Fault]:
                 text_of(store.statement),
                 "compute it in `call`.",
             )
+
+
+def _values_used(code: Code, value: ast.expr) -> Iterator[str]:
+    """The attributes of `self` whose values an expression uses, not merely their shape or dtype."""
+    for node in ast.walk(value):
+        if isinstance(node, ast.Attribute) and (code.dotted(node) or "").startswith("self."):
+            outer = code.file.parents.get(node)
+            if not isinstance(outer, ast.Attribute):
+                yield node.attr

@@ -71,7 +71,7 @@ def untracked_layer(view: ClassView) -> Iterator[Fault]:
     for store in view.stores:
         for maker in store.makers:
             holder_view = view.local(maker)
-            held = None if holder_view is None else _held_layer(holder_view)
+            held = None if holder_view is None else _held(holder_view, layers=True)
             if holder_view is not None and held is not None:
                 yield _untracked(
                     store.code,
@@ -98,12 +98,14 @@ def _makes_weights(view: ClassView, code: Code, value: ast.expr) -> bool:
     return (_state(view, dotted) or "").startswith("the layer") and names.last(dotted) not in DROPOUTS
 
 
-def _held_layer(view: ClassView) -> str | None:
-    """The attribute in which a class that is no layer, and derives from nothing, holds a layer with weights."""
+def _held(view: ClassView, *, layers: bool) -> str | None:
+    """The attribute in which a class that is no layer, and derives from nothing, holds a layer (or a variable)."""
     if view.is_layer or view.externals or view.node.decorator_list:
         return None
     for store in view.stores:
-        if store.code.name == "__init__" and store.value is not None and _makes_weights(view, store.code, store.value):
+        if store.code.name != "__init__" or store.value is None:
+            continue
+        if _makes_weights(view, store.code, store.value) if layers else store.makers == {"keras.Variable"}:
             return store.name
     return None
 
@@ -120,22 +122,28 @@ def _untracked(code: Code, node: ast.expr | ast.stmt, name: str, why: str) -> Fa
 
 @reads("untracked-variable")
 def untracked_variable(view: ClassView) -> Iterator[Fault]:
-    """`self.box.count = keras.Variable(...)`, where the box is a plain object."""
+    """`self.box.count = keras.Variable(...)`, where the box is a plain object, or one that makes a variable itself."""
     for code in (inner for method in view.methods for inner in method.everything()):
         for node in code.nodes:
             if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
                 continue
             name, held = names.on_attribute(code.dotted(node.targets[0]))
-            if not name or code.dotted(node.value.func) != "keras.Variable":
-                continue
-            plain = [local for maker in view.makers(name) if (local := view.local(maker))]
-            if plain and all(not local.is_layer and not local.externals for local in plain):
-                yield Fault(
-                    f"The source of `{code.said}` makes a variable that Keras doesn't see, `self.{name}.{held}`: a "
-                    "plain "
-                    f"`{plain[0].name}` holds it, which is no layer.",
-                    node,
-                    "every variable that `call` uses among `layer.variables`",
-                    text_of(node),
-                    "assign the variable to an attribute of the layer itself.",
-                )
+            plain = [local for maker in view.makers(name) if (local := view.local(maker)) and not local.externals]
+            if plain and code.dotted(node.value.func) == "keras.Variable" and not any(p.is_layer for p in plain):
+                yield _hidden_variable(code, node, f"self.{name}.{held}", plain[0])
+    for store in view.stores:
+        for holder in filter(None, map(view.local, store.makers)):
+            variable = _held(holder, layers=False)
+            if variable is not None:
+                yield _hidden_variable(store.code, store.statement, f"self.{store.name}.{variable}", holder)
+
+
+def _hidden_variable(code: Code, node: ast.stmt, name: str, holder: ClassView) -> Fault:
+    return Fault(
+        f"The source of `{code.said}` makes a variable that Keras doesn't see, `{name}`: a plain `{holder.name}` holds "
+        "it, which is no layer.",
+        node,
+        "every variable that `call` uses among `layer.variables`",
+        text_of(node),
+        "assign the variable to an attribute of the layer itself.",
+    )

@@ -1,0 +1,34 @@
+"""A layer that `weight-rebound` accepts."""
+
+import keras
+import numpy as np
+from keras import layers, ops
+
+
+@keras.saving.register_keras_serializable(package="docs")
+class Smooth(layers.Layer):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+
+    def build(self, input_shape):
+        self.average = self.add_weight(
+            shape=(input_shape[-1],), initializer="zeros", dtype="float32", trainable=False, name="average"
+        )
+
+    def call(self, x, training=None):
+        x = ops.cast(x, self.compute_dtype)
+        y = x - ops.cast(self.average, x.dtype)
+        if training:
+            mean = ops.mean(ops.cast(x, "float32"), axis=list(range(len(x.shape) - 1)))
+            self.average.assign(0.9 * self.average + 0.1 * ops.stop_gradient(mean))
+        return y
+
+    def compute_output_shape(self, input_shape):
+        return tuple(input_shape)
+
+
+def make():
+    return Smooth()
+
+
+INPUTS = (np.random.default_rng(0).standard_normal((2, 4)).astype("float32"),)
