@@ -126,7 +126,12 @@ def test_a_list_in_a_list_is_one_input() -> None:
 
 
 def test_specs_shapes_and_keras_tensors_become_arrays_in_their_structure() -> None:
-    given = {"a": (None, 3), "b": [lw.Spec((None,), "int32"), keras.Input((4,), dtype="int32")], "c": np.ones(2), "d": 7}
+    given = {
+        "a": (None, 3),
+        "b": [lw.Spec((None,), "int32"), keras.Input((4,), dtype="int32")],
+        "c": np.ones(2),
+        "d": 7,
+    }
     made = to_arrays(given)
     assert made["a"].shape == (2, 3)
     assert [(x.shape, x.dtype.name) for x in made["b"]] == [((2,), "int32"), ((2, 4), "int32")]

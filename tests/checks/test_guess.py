@@ -83,10 +83,10 @@ def test_the_zoo_and_its_table_name_the_same_classes() -> None:
 @pytest.mark.parametrize("name", FED)
 def test_a_layer_as_people_write_it_is_built_and_fed(name: str) -> None:
     subject = build(getattr(zoo, name))
-    # The sizes of channels differ where an error's text led to them, which differs by framework.
     assert fed(subject) == FED[name]
-    outputs = subject.make()(*subject.args, **subject.kwargs)
-    assert keras.tree.flatten(outputs)[0].shape[0] == 2
+    if keras.backend.backend() != "jax":  # it has traced the call; compiling every layer would take minutes
+        outputs = subject.make()(*subject.args, **subject.kwargs)
+        assert keras.tree.flatten(outputs)[0].shape[0] == 2
 
 
 def test_ids_stay_below_the_vocabulary() -> None:
@@ -478,7 +478,9 @@ def test_any_name_has_values_or_none(name: str) -> None:
     assert found is None or (found and all(isinstance(text, str) for text in found))
 
 
-texts = st.text(max_size=60) | st.from_regex(r"(expected ndim=\d, found|shape \(\d+, \d+\)|list of \d|rank \d|int32) ?\d*", fullmatch=True)
+texts = st.text(max_size=60) | st.from_regex(
+    r"(expected ndim=\d, found|shape \(\d+, \d+\)|list of \d|rank \d|int32) ?\d*", fullmatch=True
+)
 
 
 @given(texts, st.integers(1, 5), st.sampled_from([ValueError, KeyError, TypeError, RuntimeError]))

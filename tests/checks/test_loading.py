@@ -358,7 +358,10 @@ def test_a_file_that_is_not_python_says_where(tmp_path: Path) -> None:
 
 def test_a_file_of_a_package_may_import_relatively(tmp_path: Path) -> None:
     write(tmp_path / "shop" / "__init__.py", "")
-    write(tmp_path / "shop" / "base.py", "import keras\nclass Base(keras.layers.Layer):\n    def call(self, x): return x\n")
+    write(
+        tmp_path / "shop" / "base.py",
+        "import keras\nclass Base(keras.layers.Layer):\n    def call(self, x): return x\n",
+    )
     path = write(tmp_path / "shop" / "blocks.py", "from .base import Base\nclass Block(Base): pass\nprint('run')\n")
     loaded = load_file(path)
     assert loaded.module.__name__ == "shop.blocks"
@@ -368,7 +371,10 @@ def test_a_file_of_a_package_may_import_relatively(tmp_path: Path) -> None:
 
 def test_a_file_that_its_package_imports_is_taken_from_there(tmp_path: Path) -> None:
     write(tmp_path / "shop2" / "__init__.py", "from shop2.blocks import Block\n")
-    write(tmp_path / "shop2" / "base.py", "import keras\nclass Base(keras.layers.Layer):\n    def call(self, x): return x\n")
+    write(
+        tmp_path / "shop2" / "base.py",
+        "import keras\nclass Base(keras.layers.Layer):\n    def call(self, x): return x\n",
+    )
     path = write(tmp_path / "shop2" / "blocks.py", "from .base import Base\nclass Block(Base): pass\n")
     loaded = load_file(path)
     assert loaded.module is sys.modules["shop2.blocks"]
@@ -486,14 +492,21 @@ def test_a_file_gives_its_public_classes_and_examples_in_their_order(tmp_path: P
 
 def test_chosen_names_may_be_private_or_imported(tmp_path: Path) -> None:
     loaded = load(tmp_path, CLASSES)
-    assert names(loaded, "_Private", "Sized", "Dense") == ["Sized (example 1)", "Sized (example 2)", "_Private", "Dense"]
+    assert names(loaded, "_Private", "Sized", "Dense") == [
+        "Sized (example 1)",
+        "Sized (example 2)",
+        "_Private",
+        "Dense",
+    ]
 
 
 def test_a_chosen_name_that_is_no_layer_is_refused(tmp_path: Path) -> None:
     loaded = load(tmp_path, CLASSES)
     with pytest.raises(TargetError) as caught:
         subjects_in(loaded, ("Plain",))
-    assert str(caught.value).startswith("`Plain` of `script.py` isn't a layer or model.\n  Expected: `Base`, `Formal`, ")
+    assert str(caught.value).startswith(
+        "`Plain` of `script.py` isn't a layer or model.\n  Expected: `Base`, `Formal`, "
+    )
     with pytest.raises(TargetError, match="`Size` of `script.py` isn't there"):
         subjects_in(loaded, ("Size",))
 

@@ -159,10 +159,7 @@ def test_an_old_weights_file_is_refused_with_what_to_do(folder: Path) -> None:
 def test_a_class_that_the_file_lacks_names_the_nearest(folder: Path) -> None:
     write(folder / "lift.py", LAYER)
     assert refusal("lift.py:Lfit") == (
-        "`lift.py` defines no `Lfit`.\n"
-        "  Expected: `Lift`\n"
-        "  Got:      `Lfit`\n"
-        "  Fix:      write `Lift`."
+        "`lift.py` defines no `Lfit`.\n  Expected: `Lift`\n  Got:      `Lfit`\n  Fix:      write `Lift`."
     )
 
 

@@ -75,7 +75,14 @@ class Patches(layers.Layer):
         width = input_shape[2]
         channels = input_shape[3]
         patches = ops.image.extract_patches(images, size=self.patch_size)
-        return ops.reshape(patches, (batch_size, (height // self.patch_size) * (width // self.patch_size), self.patch_size * self.patch_size * channels))
+        return ops.reshape(
+            patches,
+            (
+                batch_size,
+                (height // self.patch_size) * (width // self.patch_size),
+                self.patch_size * self.patch_size * channels,
+            ),
+        )
 
 
 class PatchEncoder(layers.Layer):
@@ -326,7 +333,17 @@ class AutoEncoder(keras.Model):
 
 
 class Annotated(layers.Layer):
-    def __init__(self, thing: layers.Layer, scale: float, fn: Callable, mode: Literal["sum", "mean"], flags: tuple[int, int], names: list[str], use_it: bool, **kwargs):
+    def __init__(
+        self,
+        thing: layers.Layer,
+        scale: float,
+        fn: Callable,
+        mode: Literal["sum", "mean"],
+        flags: tuple[int, int],
+        names: list[str],
+        use_it: bool,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
         self.thing, self.fn = thing, fn
         self.told: Any = (scale, mode, flags, names, use_it)

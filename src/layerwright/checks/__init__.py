@@ -20,6 +20,7 @@ def check(
     ignore: Iterable[str] | None = None,
     allow: Mapping[str, str] | None = None,
     batched: bool = True,
+    fresh_process: bool = False,
     **keyword_inputs: Any,
 ) -> Report:
     """Check a layer or model under every rule, on the backend that Keras runs on.
@@ -38,6 +39,8 @@ def check(
         allow: Rules whose findings are intended, each with the reason, such as
             `{"batch-dependence": "BatchNorm on purpose"}`.
         batched: Whether axis 0 of the inputs is a batch of independent rows.
+        fresh_process: Whether the saved layer is loaded in another process too, which the command line always
+            does. The first time, that process has to start (some seconds).
         **keyword_inputs: Further arguments of the call, by name.
 
     Returns:
@@ -69,7 +72,10 @@ def check(
                 got=repr(reason),
                 fix=f'write allow={{"{name}": "why this is intended"}}.',
             )
-    return runner.run(_subject(subject, inputs, keyword_inputs, batched), rules, allowed)
+    elsewhere = None
+    if fresh_process:
+        from layerwright.checks.elsewhere import load as elsewhere
+    return runner.run(_subject(subject, inputs, keyword_inputs, batched), rules, allowed, elsewhere)
 
 
 def _subject(subject: Any, inputs: tuple[Any, ...], keywords: Mapping[str, Any], batched: bool) -> Subject:

@@ -57,7 +57,7 @@ class Failure:
     @property
     def text(self) -> str:
         """The message, without colour codes."""
-        return str(self.error).replace("\x1b[1m", "").replace("\x1b[0m", "").strip()
+        return text_of(self.error).replace("\x1b[1m", "").replace("\x1b[0m", "").strip()
 
     @property
     def summary(self) -> str:
@@ -125,10 +125,18 @@ def failure_of(error: BaseException, home: Callable[[str], bool]) -> Failure:
     return Failure(root, frames)
 
 
+def text_of(error: BaseException) -> str:
+    """An exception's message; its own `__str__` is the user's code and may raise."""
+    try:
+        return str(error)
+    except Exception:
+        return "(its message can't be shown)"
+
+
 def _wraps(error: BaseException) -> bool:
     # Keras builds a new exception of the same class from a string; JAX's classes take no string, and that
     # second failure ("_error_repr") is what the user is shown.
-    text = str(error)
+    text = text_of(error)
     return text.startswith(WRAPPERS) or "_error_repr" in text or "could not be deserialized properly" in text
 
 

@@ -63,7 +63,7 @@ def _other_sizes(layout: Layout, text: str) -> list[Layout]:
         found += [dataclasses.replace(layout, steps=n) for n in fresh[:2]]
     elif layout.rank == 4:
         found += [dataclasses.replace(layout, side=n, square=True) for n in fresh[:2] if 16 <= n <= 512]
-        found += [dataclasses.replace(layout, square=True)] if not layout.square else []
         # Layers that shrink their input several times need more than a few pixels.
-        found += [dataclasses.replace(layout, side=32)] if layout.side < 32 and "ndim" not in text else []
+        found += [dataclasses.replace(layout, side=32)] if layout.side < 32 else []
+        found += [dataclasses.replace(layout, square=True)] if not layout.square else []
     return found

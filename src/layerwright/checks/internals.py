@@ -333,3 +333,40 @@ def forget_uninitialized_variables() -> None:
     except ImportError:
         return
     global_state.set_global_attribute("uninitialized_variables", [])
+
+
+@contextmanager
+def tensorflow_kept_out() -> Iterator[None]:
+    """Keep Keras from importing TensorFlow when it serializes something on another backend.
+
+    `serialize_keras_object` asks `tf.available`, which imports TensorFlow (seconds, and 400 MB) to learn whether an
+    object is a `tf.TensorShape`; where TensorFlow isn't imported yet, none can be.
+    """
+    try:
+        from keras.src.saving import serialization_lib
+    except ImportError:
+        yield
+        return
+    real = getattr(serialization_lib, "tf", None)
+    if real is None:
+        yield
+        return
+    serialization_lib.tf = _ImportedOnly(real)
+    try:
+        yield
+    finally:
+        serialization_lib.tf = real
+
+
+class _ImportedOnly:
+    """A lazy module that says it is available only once somebody imported it."""
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+
+    @property
+    def available(self) -> bool:
+        return "tensorflow" in sys.modules and bool(self._real.available)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)

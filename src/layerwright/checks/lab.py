@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from layerwright.checks import engines
 from layerwright.checks.attempt import Attempt, Failure, Frame, attempt, foreign, home_of, layers_in
 from layerwright.checks.facts import BASE_ARGUMENTS as BASE_ARGUMENTS
@@ -48,6 +50,10 @@ class Component:
         return type(self.layer).__name__
 
 
+# The outputs of the saved layer in another process, an error's text, or None where it could not be tried.
+Elsewhere = Callable[["Lab"], "list[np.ndarray] | str | None"]
+
+
 class Lab(Modes):
     """Everything that is known of one subject on the running backend.
 
@@ -57,8 +63,9 @@ class Lab(Modes):
         feed: What it is called with.
     """
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: Subject, elsewhere: Elsewhere | None = None) -> None:
         self.subject = subject
+        self.load_elsewhere = elsewhere
         self.engine = engines.current()
         self.feed = feed_of(subject)
         self._rule: Rule | None = None

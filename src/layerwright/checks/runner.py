@@ -11,7 +11,7 @@ import numpy as np
 
 from layerwright.checks import engines, internals
 from layerwright.checks.attempt import Failure, Skip
-from layerwright.checks.lab import Lab
+from layerwright.checks.lab import Elsewhere, Lab
 from layerwright.checks.report import Finding, Outcome, Problem, Report, Status, rank
 from layerwright.checks.rule import Rule
 from layerwright.checks.sifting import sift, withheld
@@ -19,17 +19,23 @@ from layerwright.checks.subject import Subject
 from layerwright.errors import InputsError, LayerwrightError, SubjectError
 
 
-def run(subject: Subject, rules: Sequence[Rule], allow: Mapping[str, str] | None = None) -> Report:
+def run(
+    subject: Subject,
+    rules: Sequence[Rule],
+    allow: Mapping[str, str] | None = None,
+    elsewhere: Elsewhere | None = None,
+) -> Report:
     """Check one subject with these rules; what the user's code raises becomes part of the report.
 
     Args:
         subject: What to check.
         rules: Which rules to run, in their order.
         allow: Rules whose findings are intended, each with the reason.
+        elsewhere: Loads the saved layer in another process; where it is left out, it is loaded in this one only.
     """
     started = time.perf_counter()
     with everything_kept():
-        lab = Lab(subject)
+        lab = Lab(subject, elsewhere)
         try:
             results = [_one(lab, rule, allow or {}) for rule in rules]
             problem = _problem(lab)
@@ -121,7 +127,7 @@ def everything_kept() -> Iterator[None]:
     """Leave dtype policy, seeds, registries, name counters and random numbers as they were."""
     python, numpy = random.getstate(), np.random.get_state()
     try:
-        with internals.global_state_kept(), engines.current().kept():
+        with internals.tensorflow_kept_out(), internals.global_state_kept(), engines.current().kept():
             yield
     finally:
         random.setstate(python)

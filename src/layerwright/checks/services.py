@@ -18,13 +18,13 @@ class Real:
 
     def warm(self, channel: Channel) -> None:
         """Import Keras and all rules, and use what is slow when it is used first: saving, loading, fitting."""
-        from layerwright.checks import elsewhere, examples, given, lab, loading, reload, rule, runner, warmup
+        from layerwright.checks import elsewhere, examples, given, loading, reload, rule, runner, warmup
 
         self._loading, self._given, self._examples, self._runner = loading, given, examples, runner
         self._rules = rule.load()
         warmup.warm_up()
         reload.ask_through(channel)
-        lab.Lab.load_elsewhere = staticmethod(elsewhere.load)  # type: ignore[attr-defined]
+        self._elsewhere = elsewhere.load
 
     def load(self, target: Target) -> tuple[Sequence[Any], Sequence[str]]:
         """The subjects of a target, examples by functions first, and remarks on how it was loaded."""
@@ -59,7 +59,7 @@ class Real:
     def check(self, subject: Subject, job: Mapping[str, Any]) -> Report:
         """Run the rules."""
         names = self._rules if job["rules"] is None else job["rules"]
-        return self._runner.run(subject, [self._rules[name] for name in names], job["allow"])
+        return self._runner.run(subject, [self._rules[name] for name in names], job["allow"], self._elsewhere)
 
     def explain(self, error: BaseException, path: str | None) -> Problem:
         """What was raised outside every probe: by the import, or by something that no probe expected."""

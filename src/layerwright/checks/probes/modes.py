@@ -229,9 +229,9 @@ def _watched(layer: Any, home: Callable[[str], bool], direct: list[Direct]) -> I
 
 
 def frame_above(home: Callable[[str], bool]) -> Frame | None:
-    """The innermost line of the user's own code that is running."""
+    """The innermost line of the user's own code that is running; nothing from before the check began to call."""
     frame = sys._getframe(1)
-    while frame is not None:
+    while frame is not None and frame.f_code is not Modes.enter.__code__:
         if home(frame.f_code.co_filename):
             return Frame(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
         frame = frame.f_back  # type: ignore[assignment]

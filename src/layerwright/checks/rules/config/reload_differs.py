@@ -9,7 +9,6 @@ from layerwright.checks.feed import close, worst
 from layerwright.checks.lab import Lab
 from layerwright.checks.report import Finding
 from layerwright.checks.rule import rule
-from layerwright.checks.rules.config._elsewhere import load_elsewhere
 from layerwright.checks.rules.config._saved_parts import last_line
 
 
@@ -114,7 +113,7 @@ def _differs(lab: Lab, name: str, before: list[np.ndarray], after: list[np.ndarr
 
 def _elsewhere(lab: Lab, name: str, outputs: list[np.ndarray]) -> Iterator[Finding]:
     """The same in a fresh process, where one is at hand: it knows neither this one's objects nor its random numbers."""
-    found = load_elsewhere(lab)
+    found = lab.load_elsewhere(lab) if lab.load_elsewhere is not None else None
     if isinstance(found, str):
         yield lab.finding(
             f"`{name}` can't be loaded in another process.",

@@ -13,6 +13,7 @@ import numpy as np
 from layerwright.checks import internals
 from layerwright.checks.attempt import Attempt, Skip
 from layerwright.checks.lab import Component
+from layerwright.checks.probes.calls import State
 from layerwright.checks.rules._once import once
 from layerwright.checks.source import Function
 
@@ -31,6 +32,7 @@ class Trained:
         fitted, evaluated: The logs of both.
         losses: What the loss is: in inference mode, and in several calls in training mode.
         doubles: Metrics that share the name `loss`, with their results after `fit`.
+        states: What the model held before, after `fit` and `evaluate`, and after both once more.
     """
 
     model: Any
@@ -38,6 +40,7 @@ class Trained:
     evaluated: Mapping[str, float]
     losses: list[float]
     doubles: list[float]
+    states: tuple[State, State, State]
 
 
 def models(lab: Lab) -> Iterator[Component]:
@@ -74,14 +77,30 @@ def _train(lab: Lab) -> Trained:
     x = lab.feed.args[0]
     outputs = model(lab.feed.args[0] if not _nested(x) else lab.feed.map(keras.ops.convert_to_tensor).args[0], training=False)
     y = keras.tree.map_structure(_target, outputs)
+    before = lab.state(model)
     model.compile(optimizer=keras.optimizers.SGD(0.0), loss="mse", run_eagerly=True, jit_compile=False)
     rows = lab.feed.rows
-    history = model.fit(x, y, batch_size=rows, epochs=1, shuffle=False, verbose=0).history
+
+    def fit() -> Mapping[str, list[Any]]:
+        history: Mapping[str, list[Any]] = model.fit(x, y, batch_size=rows, epochs=1, shuffle=False, verbose=0).history
+        return history
+
+    history = fit()
     fitted = {name: _number(values[-1]) for name, values in history.items()}
     doubles = [_number(m.result()) for m in model.metrics if m.name == "loss"]
     evaluated = model.evaluate(x, y, batch_size=rows, verbose=0, return_dict=True)
+    first = lab.state(model)
+    if keeps_state(lab):
+        fit()
+        model.evaluate(x, y, batch_size=rows, verbose=0)
+    states = (before, first, lab.state(model))
     losses = [_loss(lab, model, x, y, False), *(_loss(lab, model, x, y, True) for _ in range(8))]
-    return Trained(model, fitted, {k: _number(v) for k, v in evaluated.items()}, losses, doubles)
+    return Trained(model, fitted, {k: _number(v) for k, v in evaluated.items()}, losses, doubles, states)
+
+
+def keeps_state(lab: Lab) -> bool:
+    """Whether the steps of a model assign attributes of it, or change what attributes hold."""
+    return any(c.path == "self" and next(c.source.stores(*OVERRIDES), None) is not None for c in models(lab))
 
 
 def _number(value: Any) -> float:

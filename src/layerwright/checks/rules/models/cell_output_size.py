@@ -69,6 +69,15 @@ def cell_output_size(lab: Lab) -> Iterator[Finding]:
             continue
         cell, width = component.layer, result[0].shape[-1]
         declared = getattr(cell, "output_size", None)
+        if declared is not None and not isinstance(declared, int):
+            yield lab.finding(
+                f"`{component.name}.output_size` is no whole number, which is all that `RNN` takes.",
+                expected=f"output_size = {width}",
+                got=f"output_size = {declared!r}",
+                fix="set `self.output_size` to the width of what `call` returns as its output.",
+                at=component.source.method("__init__"),
+            )
+            continue
         says = declared if isinstance(declared, int) else sizes(cell)[0][-1]
         if width != says:
             named = "output_size" if isinstance(declared, int) else "state_size"

@@ -90,13 +90,12 @@ def _used(component: Component, name: str) -> bool:
             function = function_of(live) if live is not None and method not in READING else None
             if function is None or not component.source.home(function.path):
                 continue
+            if _updates_all(function.node):
+                return True
             for node in function.walk():
                 read = isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load)
                 if read or (isinstance(node, ast.Constant) and node.value == name):
                     return True
-                if isinstance(node, ast.Attribute) and node.attr == "metrics" and method in ("train_step", "test_step"):
-                    if _updates_all(function.node):
-                        return True
     return False
 
 

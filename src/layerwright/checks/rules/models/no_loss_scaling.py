@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from layerwright.checks.lab import Lab
 from layerwright.checks.report import Finding
 from layerwright.checks.rule import rule
-from layerwright.checks.rules.models._training import attributes, models
+from layerwright.checks.rules.models._training import attributes, models, overrides
 
 APPLYING = {"apply_gradients", "apply", "stateless_apply"}
 SCALING = {"scale_loss", "compute_loss_and_updates", "get_scaled_loss"}
@@ -77,9 +77,10 @@ def no_loss_scaling(lab: Lab) -> Iterator[Finding]:
     for component in models(lab):
         if component.source.method("train_step") is None:
             continue
-        used = list(attributes(component, "train_step"))
+        used = list(attributes(component, "train_step", "compute_loss_and_updates"))
+        scaling = SCALING - {f.name for f in overrides(component, "compute_loss_and_updates")}
         applied = [(f, node) for f, node in used if node.attr in APPLYING and _of_optimizer(node.value)]
-        if not applied or any(node.attr in SCALING for _, node in used):
+        if not applied or any(node.attr in scaling for _, node in used):
             continue
         yield lab.finding(
             f"`{component.name}.train_step` applies gradients of a loss that wasn't scaled, so that updates are 32768 times too "

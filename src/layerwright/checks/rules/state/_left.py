@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import inspect
 import itertools
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -15,6 +16,7 @@ import numpy as np
 from layerwright.checks.feed import leaves
 from layerwright.checks.probes.calls import State
 from layerwright.checks.rules._once import once
+from layerwright.checks.rules.models._training import OVERRIDES, keeps_state, trained
 from layerwright.checks.rules.state._where import attribute, branch_of, component_of, outside, place, stored, touched
 from layerwright.checks.source import Function, Source
 from layerwright.checks.walk import children
@@ -38,6 +40,7 @@ class Left:
         grows: Whether it is a container that gets longer.
         before, after: What it was and what it is, in words.
         at: The line that leaves it.
+        method: The method of Keras under which that happens.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Left:
     before: str
     after: str
     at: Place
+    method: str = "call"
 
 
 @once
@@ -71,6 +75,7 @@ def _on_layers(lab: Lab) -> Iterator[Left]:
         if isinstance(flag, bool) and built.scalars.get(key, flag) is not flag and second.scalars.get(key) is flag:
             yield from _flag(lab, called.owners[key[0]], paths.get(key[0], "self"), key[1], flag)
     yield from _in_training(lab)
+    yield from _in_steps(lab)
 
 
 def _in_training(lab: Lab) -> Iterator[Left]:
@@ -91,6 +96,23 @@ def _in_training(lab: Lab) -> Iterator[Left]:
             yield _of_python(lab, owner, path, key[1], change)
 
 
+def _in_steps(lab: Lab) -> Iterator[Left]:
+    """The same for what `train_step` and its like leave behind on the model."""
+    if not keeps_state(lab) or trained(lab).value is None:
+        return
+    model, states = trained(lab).get().model, trained(lab).get().states
+    source = lab.components[0].source
+    for key in (k for k in states[2].tensors if _moved(k, *states) and k[0] == id(model)):
+        at = stored(source, attribute(key[1]), *OVERRIDES)
+        if at is not None:
+            yield Left(f"self.{attribute(key[1])}", True, False, "", "a tensor", at, at[0].name)
+    for (owner, path), (before, after, grows) in _python(states[1], states[2]):
+        at = touched(source, attribute(path), *OVERRIDES)
+        if owner == id(model) and at is not None:
+            words = ("{} entries" if grows else "{!r}").format
+            yield Left(f"self.{attribute(path)}", False, grows, words(before), words(after), at, at[0].name)
+
+
 def _moved(key: Key, built: State, first: State, second: State) -> bool:
     ids = [s.tensors.get(key) for s in (built, first, second)]
     return ids[0] is None or ids[0] != ids[1] or ids[1] != ids[2]
@@ -102,12 +124,20 @@ def _tensor(lab: Lab, owner: Any, path: str, name: str, first: State, second: St
     if component is None:
         return
     source = component.source
+    if not touched_in_call(source, top) and _inherits(type(owner)):
+        return  # what one of Keras' own layers keeps, such as the dropout masks of a cell
     same = first.tensors.get(key) == second.tensors.get(key)
     if same and not touched_in_call(source, top) and touched(source, top, "__init__", "build"):
         return  # made while building: `called` couldn't build this layer before it called it
     grows = any(s[0] == id(owner) and attribute(s[1]) == top and s not in first.tensors for s in second.tensors)
     what = "tensors in a list that grows" if grows and top != name else "a tensor"
     yield Left(f"{path}.{top}", True, grows and top != name, "", what, place(lab, owner, top))
+
+
+def _inherits(cls: type) -> bool:
+    """Whether a class is, or derives from, a layer of Keras beside the base classes."""
+    base = set(keras.Model.__mro__) | set(keras.layers.Layer.__mro__)
+    return any(c.__module__.split(".")[0] == "keras" and c not in base for c in cls.__mro__)
 
 
 def touched_in_call(source: Source, name: str) -> bool:
@@ -198,6 +228,11 @@ def _spots(component: Component) -> Iterator[_Spot]:
             yield _Spot(name, lambda v=value: v, (function, node), _writes(function, name))  # type: ignore[misc]
         elif not isinstance(value, ModuleType | type) and hasattr(value, "__dict__") and _own(value):
             yield _Spot(name, lambda v=value: dict(vars(v)), (function, node))  # type: ignore[misc]
+    call = source.method("call")
+    if call is not None and call.live is not None:
+        defaults = inspect.signature(call.live).parameters.items()
+        for name, value in ((n, p.default) for n, p in defaults if isinstance(p.default, CONTAINERS)):
+            yield _Spot(name, lambda v=value: v, call, _writes(call, name))  # type: ignore[misc]
     for function in source.reachable("call"):
         for node in function.walk():
             if isinstance(node, ast.Global) and function.live is not None:

@@ -86,6 +86,8 @@ def constant_seed(lab: Lab) -> Iterator[Finding]:
 def _constants(component: Component) -> Iterator[tuple[tuple[Function, ast.AST], str]]:
     for function, call, target in component.source.calls("call"):
         name, module = getattr(target, "__name__", ""), (getattr(target, "__module__", None) or "").split(".")[0]
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "manual_seed":
+            name, module = "manual_seed", "torch"
         if module not in FRAMEWORKS:
             continue
         given = [*call.args, *(k.value for k in call.keywords)]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 
 from layerwright.checks.feed import worst
@@ -8,6 +10,7 @@ from layerwright.checks.report import Finding
 from layerwright.checks.rule import rule
 from layerwright.checks.rules.state._random import SAMPLING, is_keras
 from layerwright.checks.rules.state._training import samples
+from layerwright.checks.source import Function, text_of
 from layerwright.checks.walk import children
 
 
@@ -75,8 +78,18 @@ def inference_random(lab: Lab) -> Iterator[Finding]:
         expected="equal outputs with training=False",
         got=f"outputs that differ by {worst(lab.inferred.get(), second.get()):.2g}" if second.ok else "other outputs",
         fix="take `training=None` as an argument of `call`, and draw only `if training`.",
-        at=draws[0].at if draws else None,
+        at=draws[0].at if draws else _written(lab),
     )
+
+
+def _written(lab: Lab) -> tuple[Function, ast.AST] | None:
+    """Where `call` draws with a function of the framework."""
+    for component in lab.components:
+        for function, call, target in component.source.calls("call"):
+            named = f"{getattr(target, '__module__', '')}.{getattr(target, '__name__', '')} {text_of(call.func)}"
+            if re.search(r"rand|dropout|noise|bernoulli|multinomial|shuffle", named, re.IGNORECASE):
+                return function, call
+    return None
 
 
 def _purposeful(layer: object) -> bool:

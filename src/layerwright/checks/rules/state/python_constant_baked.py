@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
@@ -7,10 +8,11 @@ from layerwright.checks.lab import Component, Lab
 from layerwright.checks.report import Finding
 from layerwright.checks.rule import rule
 from layerwright.checks.rules.state._where import touched
-from layerwright.checks.source import function_of
+from layerwright.checks.source import function_of, read
 from layerwright.checks.walk import own_attributes
 
 ANNEALED = re.compile(r"^(\w+_)?(temperature|temp|tau|kl_weight|kl_beta|anneal\w*)$", re.IGNORECASE)
+READING = ("call", "train_step", "test_step", "compute_loss")
 SETTING_UP = {"__init__", "build", "call", "from_config", "build_from_config", "get_config", "set_params", "__setattr__"}
 
 
@@ -79,15 +81,15 @@ def python_constant_baked(lab: Lab) -> Iterator[Finding]:
         for name, value in own_attributes(component.layer).items():
             if isinstance(value, bool) or not isinstance(value, float | int):
                 continue
-            at = touched(component.source, name, "call")
-            if at is None or not component.source.reads(name, "call"):
+            at = touched(component.source, name, *READING)
+            if at is None or not component.source.reads(name, *READING):
                 continue
-            setter = _setter(component, name)
+            setter = _setter(component, name) or _callback(component, name)
             if setter is None and not (isinstance(value, float) and ANNEALED.match(name)):
                 continue
             changed = f"`{setter}` changes" if setter else "a callback changes"
             yield lab.finding(
-                f"`call` reads the Python number `self.{name}`, which a compiled step keeps as it was when it was traced.",
+                f"`{at[0].name}` reads the Python number `self.{name}`, which a compiled step keeps as it was when it was traced.",
                 expected=f"a non-trainable weight, if it is to follow what {changed}",
                 got=f"self.{name} = {value!r}",
                 fix=f'make `self.{name}` with `add_weight(shape=(), trainable=False, ...)` and change it with `assign`.',
@@ -98,7 +100,7 @@ def python_constant_baked(lab: Lab) -> Iterator[Finding]:
 def _setter(component: Component, name: str) -> str | None:
     """A method beside the constructor, `build` and `call` that assigns the attribute."""
     source = component.source
-    reached = {id(f.node) for f in source.reachable("call", "__init__", "build", "from_config", "build_from_config")}
+    reached = {id(f.node) for f in source.reachable(*READING, "__init__", "build", "from_config", "build_from_config")}
     for cls in source.cls.__mro__:
         for method, member in vars(cls).items():
             live = member.fset if isinstance(member, property) else getattr(member, "__func__", member)
@@ -107,4 +109,16 @@ def _setter(component: Component, name: str) -> str | None:
                 continue
             if any(target.attr == name for _, target, _ in source.stores(method)):
                 return method
+    return None
+
+
+def _callback(component: Component, name: str) -> str | None:
+    """A method of a callback in the same file that assigns an attribute of this name."""
+    file = read(component.source.path or "")
+    for node in ast.walk(file.tree) if file is not None else ():
+        if isinstance(node, ast.FunctionDef) and re.match(r"on_(epoch|batch|train|predict|test)", node.name):
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Attribute) and inner.attr == name and isinstance(inner.ctx, ast.Store):
+                    if not (isinstance(inner.value, ast.Name) and inner.value.id == "self"):
+                        return node.name
     return None

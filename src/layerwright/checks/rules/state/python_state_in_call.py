@@ -69,7 +69,7 @@ def python_state_in_call(lab: Lab) -> Iterator[Finding]:
     found = [item for item in left_behind(lab) if not item.tensors]
     for item in found:
         yield lab.finding(
-            f"`call` changes the Python value `{item.name}`, which a compiled step does only while it is traced.",
+            f"`{item.method}` changes the Python value `{item.name}`, which a compiled step does only while it is traced.",
             expected="a call changes variables only",
             got=f"{item.before} before a call, {item.after} after it",
             fix='make it a weight: `self.add_weight(shape=(), dtype="int32", trainable=False, ...)` and `assign_add(1)`.',

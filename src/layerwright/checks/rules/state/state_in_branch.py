@@ -12,7 +12,7 @@ from layerwright.checks.report import Finding
 from layerwright.checks.rule import rule
 from layerwright.checks.source import UNKNOWN, Function, constant, function_of, keyword, text_of
 
-CONTROL = {"cond", "while_loop", "scan", "fori_loop", "switch", "map", "vectorized_map", "associative_scan", "vmap", "rnn"}
+CONTROL = {"cond", "while_loop", "scan", "fori_loop", "switch", "map", "vectorized_map", "associative_scan", "rnn", "vmap", "jit", "remat", "checkpoint", "grad", "value_and_grad"}
 CHANGES = {"assign", "assign_add", "assign_sub", "update_state", "add_loss"}
 SYMPTOMS = (
     "call-not-traceable", "graph-differs", "python-branch-on-tensor", "output-shape-mismatch",

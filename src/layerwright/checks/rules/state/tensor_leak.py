@@ -53,7 +53,7 @@ def tensor_leak(lab: Lab) -> Iterator[Finding]:
             continue
         grows = "; the container grows with every call" if item.grows else ""
         yield lab.finding(
-            f"`call` leaves {'tensors' if item.grows else 'a tensor'} behind in `{item.name}`{grows}.",
+            f"`{item.method}` leaves {'tensors' if item.grows else 'a tensor'} behind in `{item.name}`{grows}.",
             expected="tensors are passed and returned; what must stay is a variable",
             got=f"`{item.name}` holds {item.after}",
             fix="return the tensor, or assign it to a weight made with `add_weight(..., trainable=False)`.",
