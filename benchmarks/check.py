@@ -87,7 +87,8 @@ def measure(repeat: int) -> dict[str, Any]:
 def _load(path: Path) -> Any:
     name = f"documented_{path.parent.name.replace('-', '_')}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)

@@ -56,7 +56,7 @@ def choose(wanted: str | None = None) -> Backend:
             got=asked,
             fix=f'pip install "layerwright[{asked}]", or choose another backend.',
         )
-    return cast(Backend, asked) if asked is not None else have[0]
+    return asked if asked is not None else have[0]
 
 
 def running() -> Backend:

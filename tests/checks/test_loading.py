@@ -293,7 +293,8 @@ def test_an_import_that_nothing_needs_may_fail(tmp_path: Path) -> None:
     )
     assert names(loaded) == ["Block"]
     assert loaded.remarks == (
-        "Line 2 raised ModuleNotFoundError: No module named 'not_installed_anywhere'; nothing that is checked needs it.",
+        "Line 2 raised ModuleNotFoundError: No module named 'not_installed_anywhere'; "
+        "nothing that is checked needs it.",
     )
 
 
@@ -507,7 +508,7 @@ def test_a_chosen_name_that_is_no_layer_is_refused(tmp_path: Path) -> None:
     assert str(caught.value).startswith(
         "`Plain` of `script.py` isn't a layer or model.\n  Expected: `Base`, `Formal`, "
     )
-    with pytest.raises(TargetError, match="`Size` of `script.py` isn't there"):
+    with pytest.raises(TargetError, match=r"`Size` of `script\.py` isn't there"):
         subjects_in(loaded, ("Size",))
 
 

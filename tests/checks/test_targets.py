@@ -109,7 +109,8 @@ def test_finding_targets_imports_no_framework_and_runs_nothing(folder: Path) -> 
     write(folder / "loud" / "__init__.py", "raise SystemExit('imported')\n")
     write(folder / "loud" / "blocks.py", "raise SystemExit('imported')\n" + LAYER)
     code = (
-        "import sys; from layerwright.checks.targets import expand; print(len(expand(['loud.blocks', 'loud', 'keras.layers'])));"
+        "import sys; from layerwright.checks.targets import expand;"
+        "print(len(expand(['loud.blocks', 'loud', 'keras.layers'])));"
         "print(sorted({'keras', 'tensorflow', 'jax', 'torch', 'loud'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -1,6 +1,5 @@
 """Layers and models as people write them: from guides, papers and questions. What each is fed is in `test_guess.py`."""
 
-# ruff: noqa: E501, RUF005
 from __future__ import annotations
 
 import math

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import os
+import zlib
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
@@ -41,15 +43,31 @@ def version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".")[:2])
 
 
-def parameters(cases: Cases) -> list[Any]:
-    """The cases for `pytest.mark.parametrize`, each marked with where it runs."""
-    return [pytest.param(n, c, marks=_where(c), id=n.replace(", ", "-").replace(" ", "_")) for n, c in cases.items()]
+def parameters(cases: Cases, *, sparing: bool = False) -> list[Any]:
+    """The cases for `pytest.mark.parametrize`, each marked with where it runs.
+
+    Args:
+        cases: The table.
+        sparing: Whether a further case of a class runs on one backend only, its home, and the first case on all:
+            the sweep under every rule takes minutes. `LAYERWRIGHT_SWEEP=all` in the environment lifts it.
+    """
+    sparing = sparing and os.environ.get("LAYERWRIGHT_SWEEP") != "all"
+    return [
+        pytest.param(name, case, marks=_where(name, case, sparing), id=name.replace(", ", "-").replace(" ", "_"))
+        for name, case in cases.items()
+    ]
 
 
-def _where(case: Case) -> list[pytest.MarkDecorator]:
+def home(name: str, case: Case) -> str:
+    """The backend that checks a further case of a class; the same one whatever else is in the table."""
+    return case.backends[zlib.crc32(name.encode()) % len(case.backends)]
+
+
+def _where(name: str, case: Case, sparing: bool) -> list[pytest.MarkDecorator]:
+    further = name != class_name(name)
     too_old = version(keras.__version__) < version(case.since)
     return [
-        pytest.mark.backend(*case.backends),
+        pytest.mark.backend(*([home(name, case)] if sparing and further else case.backends)),
         pytest.mark.skipif(too_old, reason=f"needs Keras {case.since}"),
     ]
 

@@ -30,6 +30,6 @@ def test_the_case_makes_its_class_and_gives_finite_outputs(name: str, case: Case
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "case"), parameters(CASES))
+@pytest.mark.parametrize(("name", "case"), parameters(CASES, sparing=True))
 def test_no_error_and_no_warning_but_the_expected(name: str, case: Case, backend: str):
     sweep(name, case, backend, EXPECTED)

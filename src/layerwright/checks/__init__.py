@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from layerwright.errors import RuleError, SubjectError
+from layerwright.errors import InputsError, RuleError, SubjectError
 
 if TYPE_CHECKING:
     from layerwright.checks.report import Report
@@ -72,10 +72,12 @@ def check(
                 got=repr(reason),
                 fix=f'write allow={{"{name}": "why this is intended"}}.',
             )
-    elsewhere = None
-    if fresh_process:
-        from layerwright.checks.elsewhere import load as elsewhere
-    return runner.run(_subject(subject, inputs, keyword_inputs, batched), rules, allowed, elsewhere)
+    made = _subject(subject, inputs, keyword_inputs, batched)
+    if not fresh_process:
+        return runner.run(made, rules, allowed)
+    from layerwright.checks import elsewhere
+
+    return runner.run(made, rules, allowed, elsewhere.load)
 
 
 def _subject(subject: Any, inputs: tuple[Any, ...], keywords: Mapping[str, Any], batched: bool) -> Subject:
@@ -108,9 +110,12 @@ def _subject(subject: Any, inputs: tuple[Any, ...], keywords: Mapping[str, Any],
 def _guessed(subject: Subject) -> Subject:
     import dataclasses
 
-    from layerwright.checks.guess import inputs_for
+    from layerwright.checks.guess import CannotGuess, inputs_for
 
-    args, kwargs = inputs_for(subject.make)
+    try:
+        args, kwargs = inputs_for(subject.make)
+    except CannotGuess as failed:
+        raise InputsError(failed.problem.message, fix=failed.problem.help, where=failed.problem.where) from None
     shapes = ", ".join(str(getattr(a, "shape", type(a).__name__)) for a in args)
     return dataclasses.replace(
         subject, args=tuple(args), kwargs=dict(kwargs), remarks=(*subject.remarks, f"inputs were guessed: {shapes}")
@@ -142,10 +147,10 @@ def _remade(instance: Any) -> tuple[Callable[[], Any], tuple[str, ...]]:
     """Fresh layers from an instance: by its config, with its weights; the instance itself where that fails."""
     import keras
 
-    from layerwright.checks.attempt import quiet
+    from layerwright.checks.attempt import quiet, text_of
 
     def make() -> Any:
-        names = {type(instance).__name__: type(instance)}
+        names: dict[str, type] = {type(instance).__name__: type(instance)}
         names[keras.saving.get_registered_name(type(instance))] = type(instance)
         with keras.saving.CustomObjectScope(names):
             copy = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(instance), safe_mode=False)
@@ -157,9 +162,9 @@ def _remade(instance: Any) -> tuple[Callable[[], Any], tuple[str, ...]]:
         try:
             make()
         except Exception as error:
-            reason = str(error).strip().splitlines()
+            reason = next(iter(text_of(error).strip().splitlines()), "")
             return lambda: instance, (
-                f"the instance can't be rebuilt from its config ({type(error).__name__}: {reason[0] if reason else ''}); "
+                f"the instance can't be rebuilt from its config ({type(error).__name__}: {reason}); "
                 "every probe used the instance itself, so that one may see what another left",
             )
     return make, ("the instance was rebuilt from its config for every probe",)

@@ -1,4 +1,4 @@
-"""The result of trying something with the user's code: a value, a failure with its cause and line, or a reason to skip."""
+"""The result of trying something with the user's code: a value, a failure with its line, or a reason to skip."""
 
 from __future__ import annotations
 

@@ -180,6 +180,7 @@ class Made:
         self._arguments: dict[int, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {}
 
     def add(self, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Note what a layer was constructed with; what was noted of it before is overwritten."""
         self._arguments[id(layer)] = (layer, args, kwargs)
 
     def of(self, layer: Any) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
@@ -241,11 +242,11 @@ def drawing(note: Callable[[Any], None]) -> Iterator[None]:
 
     try:
         for module, original in originals:
-            module.draw_seed = noted(original)
+            vars(module)["draw_seed"] = noted(original)
         yield
     finally:
         for module, original in originals:
-            module.draw_seed = original
+            vars(module)["draw_seed"] = original
 
 
 @contextmanager
@@ -295,11 +296,12 @@ def _state() -> dict[str, Any]:
         from keras.src.backend.common.global_state import GLOBAL_STATE_TRACKER
     except ImportError:
         return {}
-    return vars(GLOBAL_STATE_TRACKER)
+    state: dict[str, Any] = vars(GLOBAL_STATE_TRACKER)
+    return state
 
 
 def seed_everything(seed: int) -> None:
-    """Seed Python, NumPy, Keras and the running framework; `keras.utils.set_random_seed` would import TensorFlow too."""
+    """Seed Python, NumPy, Keras and the running framework; `keras.utils.set_random_seed` would import TensorFlow."""
     try:
         from keras.src.backend.common import global_state
     except ImportError:

@@ -50,6 +50,8 @@ class Component:
         return type(self.layer).__name__
 
 
+# Where a finding can stand.
+Place = Function | Failure | Frame | tuple[Function, ast.AST] | Source | None
 # The outputs of the saved layer in another process, an error's text, or None where it could not be tried.
 Elsewhere = Callable[["Lab"], "list[np.ndarray] | str | None"]
 
@@ -170,7 +172,7 @@ class Lab(Modes):
             repro,
         )
 
-    def place(self, at: Function | Failure | Frame | tuple[Function, ast.AST] | Source | None) -> tuple[str | None, int | None]:
+    def place(self, at: Place) -> tuple[str | None, int | None]:
         """The file and line that `at` stands for."""
         if isinstance(at, Failure):
             if at.at is not None:

@@ -32,11 +32,12 @@ class Needs:
         flags: The compiler flags of its `from __future__` imports.
 
     Attributes:
+        scan: The module's definitions.
         names: Every name that is needed, imported ones included.
     """
 
     def __init__(self, scan: Scan, flags: int = 0) -> None:
-        self._scan, self._flags = scan, flags
+        self.scan, self._flags = scan, flags
         self._binders: dict[str, list[ast.stmt]] = defaultdict(list)
         self._headers: dict[ast.stmt, list[ast.AST]] = {}
         self._collect(scan.tree.body, [])
@@ -51,7 +52,7 @@ class Needs:
         return any(name in self.names and self._made_here(name) for name in changed_names(node))
 
     def _made_here(self, name: str) -> bool:
-        return name not in self._scan.imported and bool(self._binders.get(name))
+        return name not in self.scan.imported and bool(self._binders.get(name))
 
     def _collect(self, body: list[ast.stmt], headers: list[ast.AST]) -> None:
         for node in body:
@@ -76,9 +77,9 @@ class Needs:
         return needed
 
     def _roots(self) -> Iterator[str]:
-        for node in statements(self._scan.tree.body):
+        for node in statements(self.scan.tree.body):
             if isinstance(node, Definition):
-                deep = node.name in self._scan.layers or node.name in self._scan.examples
+                deep = node.name in self.scan.layers or node.name in self.scan.examples
                 yield from self.loads(node, deep)
             elif isinstance(node, COMPOUND) and any(isinstance(n, Definition | IMPORTS) for n in statements([node])):
                 yield from (name for part in header(node) for name in _names_in(part))

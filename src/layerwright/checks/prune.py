@@ -122,7 +122,7 @@ class _Pruner:
 
     def _patches(self, node: ast.stmt) -> bool:
         """`MyLayer.call = faster_call`: part of a definition."""
-        return bool(changed_names(node).intersection(self.needs._scan.definitions))
+        return bool(changed_names(node).intersection(self.needs.scan.definitions))
 
     def _setup(self, node: ast.Expr) -> bool:
         if not isinstance(node.value, ast.Call):

@@ -101,9 +101,13 @@ class Problem:
         """Whether the subject took its process with it, or never came to be."""
         return self.kind in ("crashed", "timed-out", "out-of-memory", "exited", "import-failed", "not-read")
 
+    @property
+    def where(self) -> str | None:
+        """`path:line`, or as much of it as is known."""
+        return self.path if self.path is None or self.line is None else f"{self.path}:{self.line}"
+
     def __str__(self) -> str:
-        where = None if self.path is None else f"{self.path}:{self.line}" if self.line else self.path
-        return four_slots(f"{self.kind}: {self.message}", fix=self.help, where=where)
+        return four_slots(f"{self.kind}: {self.message}", fix=self.help, where=self.where)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,12 +9,13 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from layerwright.checks import engines, internals
-from layerwright.checks.attempt import Failure, Skip
+from layerwright.checks import allowed, engines, internals
+from layerwright.checks.attempt import Failure, Skip, text_of
 from layerwright.checks.lab import Elsewhere, Lab
 from layerwright.checks.report import Finding, Outcome, Problem, Report, Status, rank
-from layerwright.checks.rule import Rule
+from layerwright.checks.rule import Rule, load
 from layerwright.checks.sifting import sift, withheld
+from layerwright.checks.source import read
 from layerwright.checks.subject import Subject
 from layerwright.errors import InputsError, LayerwrightError, SubjectError
 
@@ -37,7 +38,8 @@ def run(
     with everything_kept():
         lab = Lab(subject, elsewhere)
         try:
-            results = [_one(lab, rule, allow or {}) for rule in rules]
+            intended, remarks = _allowed(lab, allow or {})
+            results = [_one(lab, rule, intended) for rule in rules]
             problem = _problem(lab)
             path, line = lab.place(None)
         finally:
@@ -51,11 +53,22 @@ def run(
         tuple(hidden),
         tuple(withheld(outcome, shown) for _, outcome in results),
         None if _explained(problem, shown) else problem,
-        subject.remarks,
+        (*subject.remarks, *remarks),
         path,
         line,
         time.perf_counter() - started,
     )
+
+
+def _allowed(lab: Lab, allow: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """What the caller allows and what the subject's class allows in a comment on its line; what is wrong with that."""
+    source = lab.components[0].source if lab.components else None
+    file = read(source.path) if source is not None and source.path is not None else None
+    if source is None or file is None or source.line is None:
+        return dict(allow), []
+    known = allowed.names([(r.name, r.code) for r in load().values()])
+    said, remarks = allowed.said_on(file.lines[source.line - 1], known)
+    return {**said, **allow}, remarks
 
 
 def _one(lab: Lab, rule: Rule, allow: Mapping[str, str]) -> tuple[list[Finding], Outcome]:
@@ -77,7 +90,7 @@ def _one(lab: Lab, rule: Rule, allow: Mapping[str, str]) -> tuple[list[Finding],
             raise
         except (Exception, SystemExit) as error:
             # A rule that stumbles over the user's objects must not take the others with it; that it did is said.
-            status, reason = "skipped", f"the rule failed on this layer: {type(error).__name__}: {error}"
+            status, reason = "skipped", f"the rule failed on this layer: {type(error).__name__}: {text_of(error)}"
         finally:
             lab._rule = None
         status = "failed" if found else status

@@ -81,7 +81,8 @@ class Function:
 
     node: Definition
     file: File
-    live: FunctionType | None = None
+    # A plain function or None; typed loosely, because a function in an attribute is taken for a method.
+    live: Any = None
     scope: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @property

@@ -16,6 +16,8 @@ from layerwright.checks import engines, internals
 from layerwright.checks.attempt import foreign
 
 DEPTH = 5
+# TensorFlow notes on an object, once something is assigned to it, what it tracks: `_self_unconditional_dependency_names`.
+BOOKKEEPING = ("__", "_self_")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +41,7 @@ def own_attributes(layer: Any) -> dict[str, Any]:
     """The attributes that the user's code set on a layer: all but those of a bare one."""
     known = internals.layer_attributes(isinstance(layer, keras.Model))
     everything = {**vars(layer), **engines.current().registered(layer)}
-    return {name: value for name, value in everything.items() if name not in known and not name.startswith("__")}
+    return {name: value for name, value in everything.items() if name not in known and not name.startswith(BOOKKEEPING)}
 
 
 def held(layer: Any) -> Iterator[Held]:

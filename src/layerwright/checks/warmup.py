@@ -17,7 +17,11 @@ from layerwright.checks.probes.saving import holder_class
 def warm_up() -> None:
     """Call, fit, save and load a small layer, and leave no trace; what fails here fails later, with its reason."""
     nothing_said = contextlib.suppress(Exception)
-    with internals.tensorflow_kept_out(), internals.global_state_kept(), quiet(), nothing_said, tempfile.TemporaryDirectory() as folder:
+    kept = (internals.tensorflow_kept_out(), internals.global_state_kept(), quiet(), nothing_said)
+    with contextlib.ExitStack() as stack:
+        for context in kept:
+            stack.enter_context(context)
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
         x = np.ones((2, 3), "float32")
         model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
         model.compile("sgd", "mse")

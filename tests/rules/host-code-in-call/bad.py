@@ -1,7 +1,7 @@
 """Breaks `host-code-in-call`."""
 
-import scipy.special
 import numpy as np
+import scipy.special
 from keras import layers, ops
 
 

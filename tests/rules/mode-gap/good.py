@@ -12,7 +12,7 @@ class Pick(keras.layers.Layer):
         self.supports_masking = True
 
     def call(self, x):
-        soft = ops.softmax(x)
+        soft = ops.softmax(ops.cast(x, self.compute_dtype))
         hard = ops.one_hot(ops.argmax(soft, axis=-1), x.shape[-1], dtype=soft.dtype)
         return soft + ops.stop_gradient(hard - soft)
 

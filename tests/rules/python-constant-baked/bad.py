@@ -18,7 +18,7 @@ class Sharpen(keras.layers.Layer):
         self.temperature = temperature
 
     def call(self, x):
-        return ops.softmax(x / self.temperature)
+        return ops.softmax(ops.cast(x, self.compute_dtype) / self.temperature)
 
     def compute_output_shape(self, input_shape):
         return input_shape

@@ -17,7 +17,7 @@ class Sharpen(keras.layers.Layer):
         self.temperature = self.add_weight(shape=(), initializer=start, trainable=False, name="temperature")
 
     def call(self, x):
-        return ops.softmax(x / self.temperature)
+        return ops.softmax(ops.cast(x, self.compute_dtype) / self.temperature)
 
     def compute_output_shape(self, input_shape):
         return input_shape

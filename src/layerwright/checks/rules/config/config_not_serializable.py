@@ -92,6 +92,9 @@ def config_not_serializable(lab: Lab) -> Iterator[Finding]:
 
 
 def _json(value: Any) -> str:
+    if isinstance(value, keras.Variable):
+        # Some backends would write its value, so that a tensor comes back.
+        raise TypeError("a weight is no argument")
     return json.dumps(keras.saving.serialize_keras_object(value))
 
 

@@ -57,8 +57,7 @@ def constants(lab: Lab, component: Component) -> Iterator[tuple[Function, ast.AS
     wide = {i.attribute: i.value for i in held(component.layer) if _is_wide(lab, i.value)}
     for function in component.source.reachable("call"):
         for node in function.walk():
-            read = isinstance(node, ast.Attribute) and node.attr in wide and isinstance(node.ctx, ast.Load)
-            if read and function.resolve(node.value, component.layer) is component.layer:
+            if isinstance(node, ast.Attribute) and node.attr in wide and _reads(function, node, component):
                 yield function, node, f"`self.{node.attr}`"
     for function, call, target in component.source.calls("call"):
         name = getattr(target, "__name__", "") if target is not UNKNOWN else ""
@@ -66,6 +65,10 @@ def constants(lab: Lab, component: Component) -> Iterator[tuple[Function, ast.AS
         unsaid = name in MAKERS and dtype is None and len(call.args) <= MAKERS[name] and _makes_floats(call)
         if unsaid or (dtype is not None and _is_full(dtype)):
             yield function, call, f"`{ast.unparse(call.func)}`"
+
+
+def _reads(function: Function, node: ast.Attribute, component: Component) -> bool:
+    return isinstance(node.ctx, ast.Load) and function.resolve(node.value, component.layer) is component.layer
 
 
 def _is_wide(lab: Lab, value: Any) -> bool:

@@ -55,10 +55,10 @@ def length(feed: Feed) -> int:
     sizes = {x.shape[1] for x in sequences(feed)}
     if len(sizes) != 1:
         raise Skip("no input is a batch of sequences" if not sizes else "the sequences differ in length")
-    return sizes.pop()
+    return int(sizes.pop())
 
 
-def call(lab: Lab, layer: Any, feed: Feed) -> list[Any]:
+def call(layer: Any, feed: Feed) -> list[Any]:
     """Call a layer in inference mode with a mask travelling with every sequence; its outputs as they are."""
 
     def tensor(x: np.ndarray) -> Any:
@@ -79,7 +79,7 @@ def masked(lab: Lab) -> Attempt[Masked]:
 
     def probe() -> Masked:
         layer, steps = user_layer(lab), length(lab.feed)
-        return _record(call(lab, layer, lab.feed), steps)
+        return _record(call(layer, lab.feed), steps)
 
     return lab.attempt(probe)
 
@@ -93,7 +93,7 @@ def shorter(lab: Lab) -> Attempt[Masked]:
         steps = length(lab.feed)
         if steps < 3:
             raise Skip("the sequences are too short")
-        return _record(call(lab, lab.fresh(), cut(lab.feed)), steps - 1)
+        return _record(call(lab.fresh(), cut(lab.feed)), steps - 1)
 
     return lab.attempt(probe)
 

@@ -71,7 +71,9 @@ def compute_mask_none(lab: Lab) -> Iterator[Finding]:
 def _in_call(lab: Lab) -> Failure | None:
     """The failure of the subject's own call, where it comes from `compute_mask`."""
     failure = lab.called.failure
-    if failure is not None and (any(f.function == "compute_mask" for f in failure.frames) or "compute_mask()" in failure.text):
+    if failure is not None and (
+        any(f.function == "compute_mask" for f in failure.frames) or "compute_mask()" in failure.text
+    ):
         return failure
     return None
 

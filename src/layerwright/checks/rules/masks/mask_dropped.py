@@ -54,7 +54,11 @@ def mask_dropped(lab: Lab) -> Iterator[Finding]:
         return
     result = masked(lab).get()
     steps = length(lab.feed)
-    kept = [y for y, m in zip(result.outputs, result.masks, strict=True) if m is None and y.ndim >= 3 and keeps_time(y, lab, steps)]
+    kept = [
+        y
+        for y, m in zip(result.outputs, result.masks, strict=True)
+        if m is None and y.ndim >= 3 and keeps_time(y, lab, steps)
+    ]
     if kept and len(kept) == len(result.outputs):
         yield lab.finding(
             f"`{type(layer).__name__}` keeps the time axis and drops the mask.",
@@ -74,7 +78,7 @@ def _position_wise(lab: Lab) -> bool:
     def probe() -> float:
         from layerwright.checks.feed import arrays
 
-        first, second = (arrays(call(lab, layer, feed)) for feed in (lab.feed, stirred(lab.feed)))
+        first, second = (arrays(call(layer, feed)) for feed in (lab.feed, stirred(lab.feed)))
         return worst([y[:, :-1] for y in first], [y[:, :-1] for y in second])
 
     return (lab.attempt(probe).value or 0.0) < 1e-5

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from layerwright.checks.feed import arrays, close, gap, magnitude
+from layerwright.checks.feed import Feed, arrays, close, gap, magnitude
 from layerwright.checks.lab import Lab
 from layerwright.checks.report import Finding
 from layerwright.checks.rule import rule
@@ -73,7 +75,7 @@ def mask_ignored(lab: Lab) -> Iterator[Finding]:
     if not lab.inference_is_steady:
         return
     feed = lab.varied
-    first, second = (lab.attempt(lambda f=f: arrays(call(lab, layer, f))).get() for f in (feed, stirred(feed)))
+    first, second = (lab.attempt(partial(_outputs, layer, f)).get() for f in (feed, stirred(feed)))
     for before, after in zip(first, second, strict=True):
         timed = keeps_time(before, lab, steps) and before.ndim >= 3
         a, b = (before[:, :-1], after[:, :-1]) if timed else (before, after)
@@ -90,3 +92,7 @@ def mask_ignored(lab: Lab) -> Iterator[Finding]:
             at=written,
         )
         return
+
+
+def _outputs(layer: Any, feed: Feed) -> list[np.ndarray]:
+    return arrays(call(layer, feed))

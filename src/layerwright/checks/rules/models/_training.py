@@ -75,7 +75,9 @@ def _train(lab: Lab) -> Trained:
     if not isinstance(model, keras.Model):
         raise Skip("the subject is not a model")
     x = lab.feed.args[0]
-    outputs = model(lab.feed.args[0] if not _nested(x) else lab.feed.map(keras.ops.convert_to_tensor).args[0], training=False)
+    outputs = model(
+        lab.feed.args[0] if not _nested(x) else lab.feed.map(keras.ops.convert_to_tensor).args[0], training=False
+    )
     y = keras.tree.map_structure(_target, outputs)
     before = lab.state(model)
     model.compile(optimizer=keras.optimizers.SGD(0.0), loss="mse", run_eagerly=True, jit_compile=False)

@@ -88,9 +88,9 @@ def batch_unpack(lab: Lab) -> Iterator[Finding]:
 def _careful(step: Function, data: str) -> bool:
     """Whether the step asks how many parts there are."""
     for node in step.walk():
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("len", "isinstance"):
-            if any(isinstance(a, ast.Name) and a.id == data for a in node.args):
-                return True
+        asks = isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("len", "isinstance")
+        if asks and any(isinstance(a, ast.Name) and a.id == data for a in node.args):  # type: ignore[attr-defined]
+            return True
         if isinstance(node, ast.Match) and isinstance(node.subject, ast.Name) and node.subject.id == data:
             return True
         if isinstance(node, ast.Try):
@@ -103,9 +103,9 @@ def _pair(step: Function, data: str) -> ast.AST | None:
     for node in step.walk():
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id == data:
             for target in node.targets:
-                if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == 2:
-                    if not any(isinstance(e, ast.Starred) for e in target.elts):
-                        return node
+                pair = isinstance(target, ast.Tuple | ast.List) and len(target.elts) == 2
+                if pair and not any(isinstance(e, ast.Starred) for e in ast.iter_child_nodes(target)):
+                    return node
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == data:
             index = constant(node.slice)
             indices.setdefault(index if isinstance(index, int) else "other", node)

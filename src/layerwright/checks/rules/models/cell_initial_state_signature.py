@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import keras
 
@@ -84,7 +86,7 @@ def cell_initial_state_signature(lab: Lab) -> Iterator[Finding]:
                 at=written,
             )
             continue
-        given = lab.attempt(lambda start=start: leaves(start(batch_size=2)))
+        given = lab.attempt(partial(_started, start))
         if given.failure is not None:
             yield lab.finding(
                 f"`{component.name}.get_initial_state` fails when it is called with `batch_size` alone.",
@@ -105,3 +107,7 @@ def cell_initial_state_signature(lab: Lab) -> Iterator[Finding]:
                 fix="make one state of shape `(batch_size, size)` for each entry of `state_size`.",
                 at=written,
             )
+
+
+def _started(start: Callable[..., Any]) -> list[Any]:
+    return leaves(start(batch_size=2))

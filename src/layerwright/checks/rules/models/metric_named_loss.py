@@ -72,7 +72,9 @@ def metric_named_loss(lab: Lab) -> Iterator[Finding]:
     for component in models(lab):
         if component.path != "self":
             continue
-        named = [i for i in held(component.layer) if isinstance(i.value, keras.metrics.Metric) and i.value.name == "loss"]
+        named = [
+            i for i in held(component.layer) if isinstance(i.value, keras.metrics.Metric) and i.value.name == "loss"
+        ]
         if not named:
             continue
         run = trained(lab).get()

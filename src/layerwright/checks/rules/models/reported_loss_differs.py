@@ -8,7 +8,14 @@ from layerwright.checks.report import Finding
 from layerwright.checks.rule import rule
 from layerwright.checks.rules.models._training import STEPS, attributes, models, overrides, trained
 
-OWN_LOSS = {"compute_loss", "compiled_loss", "_compute_loss", "_compile_loss", "stateless_compute_loss", "compute_loss_and_updates"}
+OWN_LOSS = {
+    "compute_loss",
+    "compiled_loss",
+    "_compute_loss",
+    "_compile_loss",
+    "stateless_compute_loss",
+    "compute_loss_and_updates",
+}
 
 
 @rule("LW805", "error", hides=("metric-named-loss",))
@@ -109,7 +116,9 @@ def _written(lab: Lab, component: Component) -> Iterator[Finding]:
     used = {node.attr for _, node in attributes(component, *STEPS)}
     if "compiled_metrics" in used and not used & {"_loss_tracker", "loss_tracker"}:
         step = overrides(component, "train_step")[0]
-        node = next(n for _, n in attributes(component, "train_step") if isinstance(n, ast.Attribute) and n.attr in OWN_LOSS)
+        node = next(
+            n for _, n in attributes(component, "train_step") if isinstance(n, ast.Attribute) and n.attr in OWN_LOSS
+        )
         yield lab.finding(
             f"`{component.name}.train_step` never updates the loss that it reports; `compiled_metrics` puts the mean of the "
             "predictions in its place.",

@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +74,7 @@ def _on_layers(lab: Lab) -> Iterator[Left]:
             yield _of_python(lab, called.owners[key[0]], paths.get(key[0], "self"), key[1], change)
     for key, flag in first.scalars.items():
         if isinstance(flag, bool) and built.scalars.get(key, flag) is not flag and second.scalars.get(key) is flag:
-            yield from _flag(lab, called.owners[key[0]], paths.get(key[0], "self"), key[1], flag)
+            yield from _flag(lab, called.owners[key[0]], paths.get(key[0], "self"), key[1], bool(flag))
     yield from _in_training(lab)
     yield from _in_steps(lab)
 
@@ -158,10 +159,12 @@ def _python(before: State, after: State) -> Iterator[tuple[Key, tuple[Any, Any, 
 def _of_python(lab: Lab, owner: Any, path: str, name: str, change: tuple[Any, Any, bool]) -> Left:
     before, after, grows = change
     words = ("{} entries" if grows else "{!r}").format
-    return Left(f"{path}.{attribute(name)}", False, grows, words(before), words(after), place(lab, owner, attribute(name)))
+    return Left(
+        f"{path}.{attribute(name)}", False, grows, words(before), words(after), place(lab, owner, attribute(name))
+    )
 
 
-def _flag(lab: Lab, owner: Any, path: str, name: str, value: bool) -> Iterator[Left]:
+def _flag(lab: Lab, owner: Any, path: str, name: str, value: Any) -> Iterator[Left]:
     """A switch that the first call turns: the compiled step keeps the branch of that first call."""
     component = component_of(lab, owner)
     at = stored(component.source, name, "call") if component else None
@@ -178,9 +181,15 @@ def _makes_state(component: Component, function: Function, branch: ast.If) -> bo
         if isinstance(node, ast.Call):
             made = function.resolve(node.func, component.layer)
             named = getattr(node.func, "attr", "")
-            if named in ("add_weight", "add_variable") or (isinstance(made, type) and issubclass(made, keras.Operation | keras.Variable)):
+            if named in ("add_weight", "add_variable") or (
+                isinstance(made, type) and issubclass(made, keras.Operation | keras.Variable)
+            ):
                 return True
     return False
+
+
+def _attribute(cls: type, name: str) -> Any:
+    return vars(cls).get(name)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -222,7 +231,8 @@ def _spots(component: Component) -> Iterator[_Spot]:
                 if not name.startswith("__") and not callable(value) and not hasattr(type(value), "__get__"):
                     at = touched(source, name, "call") or _mentions(source, name)
                     if at is not None:
-                        yield _Spot(f"{cls.__name__}.{name}", lambda c=cls, n=name: vars(c).get(n), at, _writes(at[0], name))  # type: ignore[misc]
+                        now = partial(_attribute, cls, name)
+                        yield _Spot(f"{cls.__name__}.{name}", now, at, _writes(at[0], name))
     for name, value, function, node in outside(source, "call"):
         if isinstance(value, CONTAINERS) or type(value).__name__ in ("deque", "defaultdict", "Counter", "count"):
             yield _Spot(name, lambda v=value: v, (function, node), _writes(function, name))  # type: ignore[misc]
@@ -232,7 +242,7 @@ def _spots(component: Component) -> Iterator[_Spot]:
     if call is not None and call.live is not None:
         defaults = inspect.signature(call.live).parameters.items()
         for name, value in ((n, p.default) for n, p in defaults if isinstance(p.default, CONTAINERS)):
-            yield _Spot(name, lambda v=value: v, call, _writes(call, name))  # type: ignore[misc]
+            yield _Spot(name, lambda v=value: v, (call, call.node), _writes(call, name))  # type: ignore[misc]
     for function in source.reachable("call"):
         for node in function.walk():
             if isinstance(node, ast.Global) and function.live is not None:
@@ -246,7 +256,8 @@ def _spots(component: Component) -> Iterator[_Spot]:
 def _mentions(source: Source, name: str) -> tuple[Function, ast.AST] | None:
     """Where `call` mentions `Class.name` or `type(self).name`."""
     return next(
-        ((f, n) for f in source.reachable("call") for n in f.walk() if isinstance(n, ast.Attribute) and n.attr == name), None
+        ((f, n) for f in source.reachable("call") for n in f.walk() if isinstance(n, ast.Attribute) and n.attr == name),
+        None,
     )
 
 
@@ -277,7 +288,11 @@ def _seen(lab: Lab, value: Any) -> _Seen:
     if isinstance(value, np.ndarray):
         return _Seen("array", value.tobytes() if value.size < 100_000 else None, [], value.size, "an array")
     if hasattr(value, "__len__") and not isinstance(value, str):
-        inside = [x for x in leaves(list(value.values()) if isinstance(value, dict) else list(value)) if lab.engine.is_tensor(x)]
+        inside = [
+            x
+            for x in leaves(list(value.values()) if isinstance(value, dict) else list(value))
+            if lab.engine.is_tensor(x)
+        ]
         plain = tuple(repr(x) for x in (value.items() if isinstance(value, dict) else value) if _scalar(x))
         return _Seen("container", (len(value), plain), inside, len(value), f"{len(value)} entries")
     return _Seen("scalar", repr(value), [], 1, repr(value))
@@ -295,6 +310,9 @@ def _writes(function: Function, name: str) -> bool:
         changed = node.value if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) else None
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING:
             changed = node.func.value
-        if isinstance(changed, ast.Name | ast.Attribute) and name in (getattr(changed, "id", None), getattr(changed, "attr", None)):
+        if isinstance(changed, ast.Name | ast.Attribute) and name in (
+            getattr(changed, "id", None),
+            getattr(changed, "attr", None),
+        ):
             return True
     return False

@@ -13,7 +13,9 @@ from layerwright.checks.probes.modes import Draw, Ran
 if TYPE_CHECKING:
     from layerwright.checks.lab import Lab
 
-SAMPLING = re.compile(r"sampl|reparam|latent|variational|vae|gumbel|diffus|bayes|monte_?carlo|generat|dream", re.IGNORECASE)
+SAMPLING = re.compile(
+    r"sampl|reparam|latent|variational|vae|gumbel|diffus|bayes|monte_?carlo|generat|dream", re.IGNORECASE
+)
 
 
 def runs(lab: Lab) -> Iterator[Ran]:

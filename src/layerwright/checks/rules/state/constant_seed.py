@@ -92,9 +92,11 @@ def _constants(component: Component) -> Iterator[tuple[tuple[Function, ast.AST],
             continue
         given = [*call.args, *(k.value for k in call.keywords)]
         seeds = [k.value for k in call.keywords if k.arg == "seed"]
-        if name in RESEEDING or (name in KEYS and given and all(_fixed(function, a, component) for a in given)):
-            yield (function, call), text_of(call)
-        elif name.startswith("stateless_") and seeds and _fixed(function, seeds[0], component):
+        if (
+            name in RESEEDING
+            or (name in KEYS and given and all(_fixed(function, a, component) for a in given))
+            or (name.startswith("stateless_") and seeds and _fixed(function, seeds[0], component))
+        ):
             yield (function, call), text_of(call)
 
 

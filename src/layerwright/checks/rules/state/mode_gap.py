@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ def mode_gap(lab: Lab) -> Iterator[Finding]:
         return
     for name, value in (lab.arguments() or {}).items():
         if value is False:
-            flipped = lab.attempt(lambda n=name: _gap(lab, lab.rebuilt(**{n: True})))
+            flipped = lab.attempt(partial(_flipped, lab, name))
             if flipped.value:
                 yield _finding(lab, f" with `{name}=True`", call)
 
@@ -94,10 +95,16 @@ def _finding(lab: Lab, when: str, at: Any) -> Finding:
 
 def _steps(source: Any) -> bool:
     return any(
-        isinstance(node, ast.Attribute | ast.Name) and (node.attr if isinstance(node, ast.Attribute) else node.id) in STEPS
+        isinstance(node, ast.Attribute | ast.Name)
+        and (node.attr if isinstance(node, ast.Attribute) else node.id) in STEPS
         for function in source.reachable("call")
         for node in function.walk()
     )
+
+
+def _flipped(lab: Lab, name: str) -> bool:
+    """The same for a layer with one switch of its constructor turned on."""
+    return _gap(lab, lab.rebuilt(**{name: True}))
 
 
 def _gap(lab: Lab, layer: Any) -> bool:

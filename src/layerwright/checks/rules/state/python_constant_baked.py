@@ -13,7 +13,16 @@ from layerwright.checks.walk import own_attributes
 
 ANNEALED = re.compile(r"^(\w+_)?(temperature|temp|tau|kl_weight|kl_beta|anneal\w*)$", re.IGNORECASE)
 READING = ("call", "train_step", "test_step", "compute_loss")
-SETTING_UP = {"__init__", "build", "call", "from_config", "build_from_config", "get_config", "set_params", "__setattr__"}
+SETTING_UP = {
+    "__init__",
+    "build",
+    "call",
+    "from_config",
+    "build_from_config",
+    "get_config",
+    "set_params",
+    "__setattr__",
+}
 
 
 @rule("LW709", "note", backends=("tensorflow", "jax"))
@@ -92,7 +101,7 @@ def python_constant_baked(lab: Lab) -> Iterator[Finding]:
                 f"`{at[0].name}` reads the Python number `self.{name}`, which a compiled step keeps as it was when it was traced.",
                 expected=f"a non-trainable weight, if it is to follow what {changed}",
                 got=f"self.{name} = {value!r}",
-                fix=f'make `self.{name}` with `add_weight(shape=(), trainable=False, ...)` and change it with `assign`.',
+                fix=f"make `self.{name}` with `add_weight(shape=(), trainable=False, ...)` and change it with `assign`.",
                 at=at,
             )
 
@@ -118,7 +127,7 @@ def _callback(component: Component, name: str) -> str | None:
     for node in ast.walk(file.tree) if file is not None else ():
         if isinstance(node, ast.FunctionDef) and re.match(r"on_(epoch|batch|train|predict|test)", node.name):
             for inner in ast.walk(node):
-                if isinstance(inner, ast.Attribute) and inner.attr == name and isinstance(inner.ctx, ast.Store):
-                    if not (isinstance(inner.value, ast.Name) and inner.value.id == "self"):
-                        return node.name
+                stored = isinstance(inner, ast.Attribute) and inner.attr == name and isinstance(inner.ctx, ast.Store)
+                if stored and getattr(inner.value, "id", "") != "self":  # type: ignore[attr-defined]
+                    return node.name
     return None

@@ -12,7 +12,23 @@ from layerwright.checks.report import Finding
 from layerwright.checks.rule import rule
 from layerwright.checks.source import UNKNOWN, Function, constant, function_of, keyword, text_of
 
-CONTROL = {"cond", "while_loop", "scan", "fori_loop", "switch", "map", "vectorized_map", "associative_scan", "rnn", "vmap", "jit", "remat", "checkpoint", "grad", "value_and_grad"}
+CONTROL = {
+    "cond",
+    "while_loop",
+    "scan",
+    "fori_loop",
+    "switch",
+    "map",
+    "vectorized_map",
+    "associative_scan",
+    "rnn",
+    "vmap",
+    "jit",
+    "remat",
+    "checkpoint",
+    "grad",
+    "value_and_grad",
+}
 CHANGES = {"assign", "assign_add", "assign_sub", "update_state", "add_loss"}
 SYMPTOMS = (
     "call-not-traceable", "graph-differs", "python-branch-on-tensor", "output-shape-mismatch",
@@ -126,7 +142,11 @@ def _bodies(function: Function, body: ast.AST, component: Component, depth: int)
         for item in body.elts:
             yield from _bodies(function, item, component, depth)
         return
-    if isinstance(body, ast.Call) and getattr(body.func, "attr", getattr(body.func, "id", "")) == "partial" and body.args:
+    if (
+        isinstance(body, ast.Call)
+        and getattr(body.func, "attr", getattr(body.func, "id", "")) == "partial"
+        and body.args
+    ):
         body = body.args[0]
     nodes: list[ast.AST] = []
     inner = function

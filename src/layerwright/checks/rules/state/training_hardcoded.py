@@ -116,8 +116,8 @@ def _literally_false(lab: Lab, call: LayerCall) -> bool:
         for component in lab.components
         for function in component.source.reachable("call")
         for node in function.calls()
-        if call.at is not None and function.path == call.at.path and node.lineno <= call.at.line <= (node.end_lineno or 0)
+        if call.at is not None
+        and function.path == call.at.path
+        and node.lineno <= call.at.line <= (node.end_lineno or 0)
     )
     return any(isinstance(node, ast.Call) and constant(keyword(node, "training")) is False for node in nodes)
-
-

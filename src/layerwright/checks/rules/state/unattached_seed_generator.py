@@ -77,4 +77,6 @@ def unattached_seed_generator(lab: Lab) -> Iterator[Finding]:
 def _made_in_call(lab: Lab, generator: object) -> bool:
     """Whether the generator is a new one in each call: that is another fault, `state-in-call`."""
     used = [draw for run in runs(lab) for draw in run.draws if is_generator(draw.seed)]
-    return len({id(draw.seed) for draw in used}) > 1 and sum(draw.seed is generator for draw in used) < len(list(runs(lab)))
+    return len({id(draw.seed) for draw in used}) > 1 and sum(draw.seed is generator for draw in used) < len(
+        list(runs(lab))
+    )

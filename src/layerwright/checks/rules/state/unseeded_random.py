@@ -54,10 +54,14 @@ def unseeded_random(lab: Lab) -> Iterator[Finding]:
     ## Source
     keras-core issue 650.
     """
-    places: dict[Frame | Failure | tuple[Function, ast.AST], None] = {d.at: None for d in users(lab) if d.seed is None and d.at}
+    places: dict[Frame | Failure | tuple[Function, ast.AST], None] = {
+        d.at: None for d in users(lab) if d.seed is None and d.at
+    }
     if not places:
         failures = list(lab.failures)
-        places = {f: None for f in failures if f.mentions("[JAX RNG]")} or dict.fromkeys(_written(lab) if failures else ())
+        places = {f: None for f in failures if f.mentions("[JAX RNG]")} or dict.fromkeys(
+            _written(lab) if failures else ()
+        )
     for at in places:
         yield lab.finding(
             "`call` draws random numbers without a seed generator.",
@@ -75,5 +79,10 @@ def _written(lab: Lab) -> Iterator[tuple[Function, ast.AST]]:
     drawing = {id(f) for name, f in vars(keras.random).items() if callable(f) and not isinstance(f, type)}
     for component in lab.components:
         for function, call, target in component.source.calls("call"):
-            if id(target) in drawing and keyword(call, "seed") is None and all(k.arg for k in call.keywords) and len(call.args) < 3:
+            if (
+                id(target) in drawing
+                and keyword(call, "seed") is None
+                and all(k.arg for k in call.keywords)
+                and len(call.args) < 3
+            ):
                 yield function, call

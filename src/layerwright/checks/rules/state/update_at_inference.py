@@ -13,7 +13,9 @@ from layerwright.checks.rules.state._random import is_keras
 from layerwright.checks.rules.state._where import touched
 from layerwright.checks.walk import children
 
-CARRIED = re.compile(r"cache|memory|queue|hidden|carry|stat(e|es)$|_state|buffer|bank|history|cursor|write_index", re.IGNORECASE)
+CARRIED = re.compile(
+    r"cache|memory|queue|hidden|carry|stat(e|es)$|_state|buffer|bank|history|cursor|write_index", re.IGNORECASE
+)
 
 
 @rule("LW712", "error", hides=("reload-differs", "graph-differs", "inference-random", "batch-dependence"))
@@ -90,4 +92,4 @@ def _own(layer: Any) -> list[Any]:
 
 
 def _named(owner: Any, change: Changed) -> str:
-    return next((name for name, value in vars(owner).items() if value is change.variable), change.variable.name)
+    return str(next((name for name, value in vars(owner).items() if value is change.variable), change.variable.name))
