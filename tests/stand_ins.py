@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from layerwright.checks.limits import Limits
-from layerwright.checks.pool import Event
+from layerwright.checks.processes.limits import Limits
+from layerwright.checks.processes.pool import Event
 from layerwright.checks.report import Finding, Outcome, Problem, Report
 from layerwright.checks.targets import Target
 

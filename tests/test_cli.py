@@ -19,8 +19,9 @@ from stand_ins import StandInPool, clean, faulty, missing_slope, not_built
 
 import layerwright
 from layerwright import backends, cli, environment
-from layerwright.checks import declared, pool
-from layerwright.checks.limits import GIB
+from layerwright.checks import declared
+from layerwright.checks.processes import pool
+from layerwright.checks.processes.limits import GIB
 from layerwright.checks.report import Finding, Report
 
 pytestmark = pytest.mark.once
@@ -494,7 +495,8 @@ def test_importing_the_command_imports_nothing_that_is_slow():
 def test_a_progress_bar_names_what_runs_on_a_terminal_and_nothing_stays_of_it(tmp_path):
     pty = pytest.importorskip("pty")
     code = (
-        "from layerwright.checks import pool\nimport stand_ins, sys\nfrom layerwright import backends, environment\n"
+        "from layerwright.checks.processes import pool\nimport stand_ins, sys\n"
+        "from layerwright import backends, environment\n"
         "backends.installed = lambda: ['jax']\nenvironment.version = {'keras': '3.15.1'}.get\n"
         "pool.Pool = stand_ins.StandInPool\n"
         "stand_ins.StandInPool.reports = [stand_ins.clean('layers.py')]\n"
@@ -519,7 +521,8 @@ def test_a_progress_bar_names_what_runs_on_a_terminal_and_nothing_stays_of_it(tm
 @pytest.mark.slow
 def test_ctrl_c_in_a_running_command_ends_it_quietly():
     code = (
-        "import time\nfrom layerwright.checks import pool\nimport stand_ins\nfrom layerwright import backends\n"
+        "import time\nfrom layerwright.checks.processes import pool\n"
+        "import stand_ins\nfrom layerwright import backends\n"
         "class Slow(stand_ins.StandInPool):\n"
         "    def run(self, targets, on_event):\n"
         "        print('running', flush=True)\n        time.sleep(60)\n        yield\n"

@@ -25,7 +25,7 @@ def heavy_imports_of(code: str) -> list[str]:
         "import layerwright; layerwright.Spec; layerwright.Report; layerwright.check; layerwright.example",
         "import layerwright.backends; layerwright.backends.installed()",
         "import layerwright.cli",
-        "import layerwright.checks.pool, layerwright.checks.targets",
+        "import layerwright.checks.processes.pool, layerwright.checks.targets",
     ],
 )
 def test_importing_layerwright_imports_nothing_heavy(code):

@@ -93,7 +93,7 @@ def check(
     if static:
         results = reading.read(targets, rules)
     else:
-        from layerwright.checks.limits import GIB, Limits
+        from layerwright.checks.processes.limits import GIB, Limits
 
         environment.require_keras()
         names = session.backends_of(backend)

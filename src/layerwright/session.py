@@ -14,7 +14,7 @@ from layerwright.errors import RuleError, TargetError
 from layerwright.reports.progress import Bar
 
 if TYPE_CHECKING:
-    from layerwright.checks.pool import Event, Limits
+    from layerwright.checks.processes.pool import Event, Limits
     from layerwright.checks.rule import Rule
     from layerwright.checks.subject import Spec
     from layerwright.checks.targets import Target
@@ -89,7 +89,7 @@ def targets_of(given: Sequence[str]) -> list[Target]:
 
 def _require_python(word: str, meant: Sequence[Target]) -> None:
     """Refuse a file that was named and can't be parsed; one that lies in a folder has an outcome of its own."""
-    from layerwright.checks.scan import read_tree
+    from layerwright.checks.loading.scan import read_tree
 
     if not Path(word).is_dir():
         for target in meant:
@@ -105,7 +105,7 @@ def run(
     inputs: Sequence[Spec] = (),
 ) -> Results:
     """Check the targets in worker processes, on one backend after another."""
-    from layerwright.checks.pool import Pool
+    from layerwright.checks.processes.pool import Pool
 
     results = Results()
     with Bar() as bar:

@@ -4,9 +4,9 @@ import inspect
 import os
 from types import ModuleType, SimpleNamespace
 
+from layerwright.checks.processes.services import Real
+from layerwright.checks.processes.worker import main
 from layerwright.checks.report import Report
-from layerwright.checks.services import Real
-from layerwright.checks.worker import main
 
 
 class Light(Real):

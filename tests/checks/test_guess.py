@@ -14,13 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from keras import layers, ops
 
-from layerwright.checks import guess, guess_search
+from layerwright.checks import guess
 from layerwright.checks.attempt import Failure
 from layerwright.checks.guess import CannotGuess, build, describe, inputs_for
-from layerwright.checks.guess_arguments import plans, values_for
-from layerwright.checks.guess_derive import derived
-from layerwright.checks.guess_layouts import Layout
-from layerwright.checks.guess_values import ANNOTATIONS, NAMES, UNKNOWN, by_name
+from layerwright.checks.guess import search as guess_search
+from layerwright.checks.guess.arguments import plans, values_for
+from layerwright.checks.guess.derive import derived
+from layerwright.checks.guess.layouts import Layout
+from layerwright.checks.guess.values import ANNOTATIONS, NAMES, UNKNOWN, by_name
 
 SEQUENCE, TABLE, IMAGE = "float32 (2, 5, 8)", "float32 (2, 8)", "float32 (2, 8, 12, 3)"
 FED = {

@@ -16,10 +16,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from layerwright.checks import limits
-from layerwright.checks.limits import Limits
-from layerwright.checks.pool import Event, Pool
-from layerwright.checks.process import Child, WorkerError
+from layerwright.checks.processes import limits
+from layerwright.checks.processes.limits import Limits
+from layerwright.checks.processes.pool import Event, Pool
+from layerwright.checks.processes.process import Child, WorkerError
 from layerwright.checks.targets import Target, expand
 
 HERE = Path(__file__).parent
@@ -453,7 +453,7 @@ def test_a_system_without_process_groups_gets_one_clear_error(monkeypatch):
 
 PARENT = """
 import sys
-from layerwright.checks.pool import Pool
+from layerwright.checks.processes.pool import Pool
 from layerwright.checks.targets import Target
 if __name__ == "__main__":
     for report in Pool("jax", program="light_worker").run([Target("file", sys.argv[1])]):

@@ -12,10 +12,10 @@ import keras
 import numpy as np
 import pytest
 
-from layerwright.checks import elsewhere, reload, shipping, spare
-from layerwright.checks.limits import Limits
 from layerwright.checks.probes.saving import holder_class
-from layerwright.checks.reload import ModuleRef, Reloaded
+from layerwright.checks.processes import elsewhere, reload, shipping, spare
+from layerwright.checks.processes.limits import Limits
+from layerwright.checks.processes.reload import ModuleRef, Reloaded
 
 X = np.arange(8, dtype="float32").reshape(2, 4)
 QUICK = Limits(seconds=5, memory=4 << 30)

@@ -75,7 +75,7 @@ def check(
     made = _subject(subject, inputs, keyword_inputs, batched)
     if not fresh_process:
         return runner.run(made, rules, allowed)
-    from layerwright.checks import elsewhere
+    from layerwright.checks.processes import elsewhere
 
     return runner.run(made, rules, allowed, elsewhere.load)
 

@@ -16,7 +16,7 @@ from layerwright.checks import engines, internals
 from layerwright.checks.attempt import foreign
 
 DEPTH = 5
-# TensorFlow notes on an object, once something is assigned to it, what it tracks: `_self_unconditional_dependency_names`.
+# TensorFlow notes on an object what it tracks (`_self_unconditional_dependency_names`).
 BOOKKEEPING = ("__", "_self_")
 
 

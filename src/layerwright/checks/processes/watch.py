@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from layerwright.checks import group, limits
-from layerwright.checks.limits import Limits, Loss
-from layerwright.checks.process import Child, Ended, WorkerError
+from layerwright.checks.processes import group, limits
+from layerwright.checks.processes.limits import Limits, Loss
+from layerwright.checks.processes.process import Child, Ended, WorkerError
 
 START_SECONDS = 180.0
 TICK = 0.2

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePath
 from typing import Any
 
-from layerwright.checks import watch
-from layerwright.checks.limits import Limits, Loss
-from layerwright.checks.messages import Message
-from layerwright.checks.process import Child, Ended
+from layerwright.checks.processes import watch
+from layerwright.checks.processes.limits import Limits, Loss
+from layerwright.checks.processes.messages import Message
+from layerwright.checks.processes.process import Child, Ended
 from layerwright.checks.report import Problem, Report
 from layerwright.checks.targets import Target
 

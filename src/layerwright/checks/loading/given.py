@@ -9,8 +9,8 @@ from typing import Any
 from layerwright.checks import guess
 from layerwright.checks.attempt import attempt, home_of
 from layerwright.checks.examples import Example
-from layerwright.checks.found import Found, subject_of
-from layerwright.checks.guess_arguments import Plan, plans
+from layerwright.checks.guess.arguments import Plan, plans
+from layerwright.checks.loading.found import Found, subject_of
 from layerwright.checks.subject import Spec, Subject
 
 

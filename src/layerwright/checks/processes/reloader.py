@@ -15,15 +15,16 @@ from types import ModuleType
 
 import keras
 
-from layerwright.checks import forgetting, internals, messages
+from layerwright.checks import internals
 from layerwright.checks.attempt import Skip, attempt, foreign
-from layerwright.checks.channel import Channel, open_channel
 from layerwright.checks.feed import arrays
-from layerwright.checks.messages import Message
-from layerwright.checks.modules import load_file
-from layerwright.checks.reload import ModuleRef
+from layerwright.checks.loading.modules import load_file
+from layerwright.checks.processes import forgetting, messages
+from layerwright.checks.processes.channel import Channel, open_channel
+from layerwright.checks.processes.messages import Message
+from layerwright.checks.processes.reload import ModuleRef
+from layerwright.checks.processes.warmup import warm_up
 from layerwright.checks.rules.config._saved_parts import last_line
-from layerwright.checks.warmup import warm_up
 
 # The caller's probes have seeds of their own: random state that isn't saved must not come back by chance.
 SEED = 1_000_003

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import keras
 
-from layerwright.checks import internals, reload, shipping
+from layerwright.checks import internals
+from layerwright.checks.processes import reload, shipping
 
 if TYPE_CHECKING:
     import numpy as np

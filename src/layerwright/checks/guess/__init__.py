@@ -13,11 +13,11 @@ import numpy as np
 
 from layerwright.checks import internals
 from layerwright.checks.attempt import Failure, attempt, home_of
-from layerwright.checks.guess_arguments import Plan, plans
-from layerwright.checks.guess_layouts import Layout, fill, likely, unlikely
-from layerwright.checks.guess_search import Search, Try, arrays, on_purpose, own_fault
-from layerwright.checks.guess_view import View
-from layerwright.checks.modules import why_missing
+from layerwright.checks.guess.arguments import Plan, plans
+from layerwright.checks.guess.layouts import Layout, fill, likely, unlikely
+from layerwright.checks.guess.search import Search, Try, arrays, on_purpose, own_fault
+from layerwright.checks.guess.view import View
+from layerwright.checks.loading.modules import why_missing
 from layerwright.checks.report import Problem
 from layerwright.checks.source import Function, function_of
 from layerwright.checks.subject import OPEN_AXIS, Spec, Subject

@@ -15,9 +15,9 @@ import numpy as np
 from layerwright.checks import internals
 from layerwright.checks.attempt import Attempt, Failure, attempt
 from layerwright.checks.feed import leaves
-from layerwright.checks.guess_derive import derived
-from layerwright.checks.guess_layouts import Layout, fill
-from layerwright.checks.guess_view import View
+from layerwright.checks.guess.derive import derived
+from layerwright.checks.guess.layouts import Layout, fill
+from layerwright.checks.guess.view import View
 from layerwright.checks.subject import OPEN_BATCH, Spec
 
 MAX_TRIES = 24

@@ -17,16 +17,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from layerwright.checks import messages
-from layerwright.checks.limits import Limits
-from layerwright.checks.messages import Message
-from layerwright.checks.process import Child, WorkerError
-from layerwright.checks.spare import Spare
+from layerwright.checks.processes import messages
+from layerwright.checks.processes.limits import Limits
+from layerwright.checks.processes.messages import Message
+from layerwright.checks.processes.process import Child, WorkerError
+from layerwright.checks.processes.spare import Spare
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from layerwright.checks.channel import Channel
+    from layerwright.checks.processes.channel import Channel
 
 HOLDER = "layerwright.checks.probes.saving:holder_class"
 

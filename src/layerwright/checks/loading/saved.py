@@ -10,9 +10,9 @@ import keras
 
 from layerwright.checks import internals
 from layerwright.checks.attempt import attempt, foreign
-from layerwright.checks.found import Found
+from layerwright.checks.loading.found import Found
+from layerwright.checks.loading.running import CannotLoad
 from layerwright.checks.report import Problem
-from layerwright.checks.running import CannotLoad
 
 
 def load_model(path: str | Path) -> list[Found]:

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from layerwright.checks import messages
-from layerwright.checks.channel import Channel, open_channel
-from layerwright.checks.messages import Message
+from layerwright.checks.processes import messages
+from layerwright.checks.processes.channel import Channel, open_channel
+from layerwright.checks.processes.messages import Message
 from layerwright.checks.report import Problem, Report
 from layerwright.checks.targets import Target
 
@@ -153,6 +153,6 @@ def main(services: Services) -> None:
 
 
 if __name__ == "__main__":
-    from layerwright.checks.services import Real
+    from layerwright.checks.processes.services import Real
 
     main(Real())

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
-from layerwright.checks import definitions
-from layerwright.checks.definitions import CannotShip
-from layerwright.checks.reload import ModuleRef
+from layerwright.checks.processes import definitions
+from layerwright.checks.processes.definitions import CannotShip
+from layerwright.checks.processes.reload import ModuleRef
 
 PLAIN = (int, float, str, bytes, bool, complex, type(None), tuple, list, dict, set, frozenset)
 

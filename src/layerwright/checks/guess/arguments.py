@@ -15,7 +15,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from layerwright.checks.guess_values import (
+from layerwright.checks.guess.values import (
     IDS,
     LAYER,
     LAYERS,

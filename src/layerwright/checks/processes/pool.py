@@ -11,17 +11,17 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from types import TracebackType
 from typing import Literal
 
-from layerwright.checks import reload, watch
-from layerwright.checks.assignment import Assignment
-from layerwright.checks.limits import Limits
-from layerwright.checks.messages import Message
-from layerwright.checks.process import Child, Ended, WorkerError
+from layerwright.checks.processes import reload, watch
+from layerwright.checks.processes.assignment import Assignment
+from layerwright.checks.processes.limits import Limits
+from layerwright.checks.processes.messages import Message
+from layerwright.checks.processes.process import Child, Ended, WorkerError
 from layerwright.checks.report import Report
 from layerwright.checks.subject import Spec
 from layerwright.checks.targets import Target
 
 __all__ = ["Event", "Limits", "Pool"]
-WORKER = "layerwright.checks.worker"
+WORKER = "layerwright.checks.processes.worker"
 RELOADING = "reload-differs"
 
 

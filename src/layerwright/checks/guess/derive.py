@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from layerwright.checks.attempt import Failure
-from layerwright.checks.guess_layouts import Layout
+from layerwright.checks.guess.layouts import Layout
 
 MAX_SIZE = 4096
 _RANK = re.compile(

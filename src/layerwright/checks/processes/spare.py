@@ -7,12 +7,12 @@ import os
 import threading
 import time
 
-from layerwright.checks import group, limits, watch
-from layerwright.checks.limits import Limits, Loss
-from layerwright.checks.messages import Message
-from layerwright.checks.process import Child, Ended, WorkerError
+from layerwright.checks.processes import group, limits, watch
+from layerwright.checks.processes.limits import Limits, Loss
+from layerwright.checks.processes.messages import Message
+from layerwright.checks.processes.process import Child, Ended, WorkerError
 
-PROGRAM = "layerwright.checks.reloader"
+PROGRAM = "layerwright.checks.processes.reloader"
 
 
 class Spare:

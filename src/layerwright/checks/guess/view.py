@@ -13,9 +13,9 @@ from typing import Any, Literal
 import keras
 
 from layerwright.checks import internals
-from layerwright.checks.guess_arguments import annotation_text
-from layerwright.checks.guess_names import FLAGS, IDS, NUMBERS, VOCABULARIES, rank_of, ranks_of_class
-from layerwright.checks.guess_reading import LIST_CALLS, Path, Reader, Reading, last_name
+from layerwright.checks.guess.arguments import annotation_text
+from layerwright.checks.guess.names import FLAGS, IDS, NUMBERS, VOCABULARIES, rank_of, ranks_of_class
+from layerwright.checks.guess.reading import LIST_CALLS, Path, Reader, Reading, last_name
 from layerwright.checks.source import Function, constant, function_of
 from layerwright.checks.walk import held
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import psutil
 
-from layerwright.checks import group, messages, variables
-from layerwright.checks.messages import Message
+from layerwright.checks.processes import group, messages, variables
+from layerwright.checks.processes.messages import Message
 from layerwright.errors import LayerwrightError
 
 SEND_SECONDS = 30.0

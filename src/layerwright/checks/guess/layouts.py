@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import keras
 
-from layerwright.checks.guess_names import ADJACENCY
-from layerwright.checks.guess_reading import Path
-from layerwright.checks.guess_view import Parameter, View
+from layerwright.checks.guess.names import ADJACENCY
+from layerwright.checks.guess.reading import Path
+from layerwright.checks.guess.view import Parameter, View
 from layerwright.checks.subject import OPEN_AXIS, OPEN_BATCH, Spec
 
 Second = Literal["same", "row", "column", "lower", "higher", "longer", "vector", "square"]

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from layerwright.checks import messages
-from layerwright.checks.messages import Message
+from layerwright.checks.processes import messages
+from layerwright.checks.processes.messages import Message
 
 
 class Channel:

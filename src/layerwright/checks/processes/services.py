@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from layerwright.checks import messages
-from layerwright.checks.channel import Channel
+from layerwright.checks.processes import messages
+from layerwright.checks.processes.channel import Channel
 from layerwright.checks.report import Problem, Report
 from layerwright.checks.subject import Spec, Subject
 from layerwright.checks.targets import Target
@@ -18,7 +18,9 @@ class Real:
 
     def warm(self, channel: Channel) -> None:
         """Import Keras and all rules, and use what is slow when it is used first: saving, loading, fitting."""
-        from layerwright.checks import elsewhere, examples, given, loading, reload, rule, runner, warmup
+        from layerwright.checks import examples, loading, rule, runner
+        from layerwright.checks.loading import given
+        from layerwright.checks.processes import elsewhere, reload, warmup
 
         self._loading, self._given, self._examples, self._runner = loading, given, examples, runner
         self._rules = rule.load()
