@@ -16,16 +16,9 @@ from layerwright.checks.lab import BASE_ARGUMENTS, Component, Lab
 from layerwright.checks.probes.bench import accepts, bind
 from layerwright.checks.source import Function, Source, function_of
 
-# Taken by `Layer` itself; most of them aren't part of its config.
-OF_THE_BASE = (
-    *BASE_ARGUMENTS,
-    "activity_regularizer",
-    "autocast",
-    "input_shape",
-    "input_dim",
-    "batch_size",
-    "batch_input_shape",
-)
+# Taken by `Layer` itself; not all of them are part of its config.
+OF_THE_BASE = (*BASE_ARGUMENTS, "activity_regularizer", "autocast")
+OLD = ("input_shape", "input_dim", "batch_size", "batch_input_shape", "weights")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,7 +117,7 @@ def _popped(init: Function) -> Iterator[Argument]:
         else:
             continue
         named = isinstance(value, ast.Name) and collected is not None and value.id == collected.arg
-        if named and isinstance(key, ast.Constant) and isinstance(key.value, str):
+        if named and isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value not in OLD:
             yield Argument(key.value, required, init, node)
 
 

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from layerwright.checks.attempt import Failure
 from layerwright.checks.feed import close
 from layerwright.checks.lab import Lab
 from layerwright.checks.report import Finding
@@ -101,7 +103,7 @@ def _finding(lab: Lab, pair: Pair, seen: str | None) -> Finding:
 def _refused_argument(lab: Lab, received: Mapping[str, Any]) -> Iterator[Finding]:
     """Where the constructor itself fails on the new type."""
     failure = lab.revived.get().failure
-    if failure is None or not failure.frames or not failure.mentions("list", "tuple", "dict", "str", "bytes"):
+    if failure is None or not failure.frames or not _is_about_types(failure):
         return
     for name, value in received.items():
         change = _change((lab.arguments() or {}).get(name, MISSING), value)
@@ -136,6 +138,10 @@ def _change(first: Any, second: Any) -> tuple[str, str] | None:
     return None
 
 
+def _is_about_types(failure: Failure) -> bool:
+    return re.search(r"\b(TrackedList|TrackedDict|list|tuple|dict|str|bytes)\b", failure.text) is not None
+
+
 def _is_unusable(pair: Pair) -> bool:
     return isinstance(pair.second, Mapping)
 
@@ -144,7 +150,7 @@ def _harms(lab: Lab, pair: Pair) -> bool:
     """Whether the copy fails, or computes something else, and no longer does so with the old value."""
     failed = lab.loaded.failure
     if failed is not None:
-        return failed.mentions("List", "list", "tuple")
+        return _is_about_types(failed)
     if not lab.called.ok:
         return False
     loaded = lab.loaded.value if lab.loaded.ok else lab.revived.get().copy

@@ -8,10 +8,10 @@ from typing import Any
 import keras
 
 from layerwright.checks.attempt import Failure
-from layerwright.checks.lab import Lab
+from layerwright.checks.lab import Component, Lab
 from layerwright.checks.report import Finding
 from layerwright.checks.rule import rule
-from layerwright.checks.rules.config._saved_parts import where
+from layerwright.checks.rules.config._saved_parts import parts, where
 
 
 @rule("LW127", "error", hides=("reload-differs", "config-missing-arg", "config-no-super"))
@@ -59,13 +59,13 @@ def config_not_serializable(lab: Lab) -> Iterator[Finding]:
     ## Source
     `keras.saving.serialize_keras_object`.
     """
-    layer = lab.called.get().layer if lab.called.ok else lab.made.get().layer
-    source = lab.components[0].source
-    written = source.method("get_config")
-    if written is None:
-        return
-    name = type(layer).__name__
-    config = lab.attempt(layer.get_config)
+    for component in parts(lab):
+        if component.source.method("get_config") is not None:
+            yield from _faults(lab, component)
+
+
+def _faults(lab: Lab, component: Component) -> Iterator[Finding]:
+    name, config = component.name, lab.attempt(component.layer.get_config)
     if config.failure is not None:
         yield _raises(lab, name, config.failure)
         return
@@ -75,20 +75,28 @@ def config_not_serializable(lab: Lab) -> Iterator[Finding]:
             expected="a dict with the constructor's arguments",
             got=type(config.get()).__name__,
             fix="return {**super().get_config(), ...}.",
-            at=written,
+            at=component.source.method("get_config"),
         )
         return
     for key, value in config.get().items():
         failure = lab.attempt(partial(_json, value)).failure
-        if failure is not None:
+        if failure is not None and not _is_nested(lab, component, value):
             yield lab.finding(
                 f"`{name}.get_config()` returns a {type(value).__name__} under `{key}`, which JSON can't hold.",
                 expected="numbers, text, booleans, None, lists, dicts with text as keys, and serialized Keras objects",
                 got=failure.summary,
                 fix=f"return what `__init__` takes as `{key}` in a form that JSON has.",
-                at=where(source, key),
+                at=where(component.source, key),
             )
             return
+
+
+def _is_nested(lab: Lab, component: Component, value: Any) -> bool:
+    """Whether a value is a layer whose own config is at fault: that one is reported."""
+    inner = [
+        c for c in lab.components if c is not component and any(c.layer is leaf for leaf in keras.tree.flatten(value))
+    ]
+    return any(not lab.attempt(partial(_json, c.layer)).ok for c in inner)
 
 
 def _json(value: Any) -> str:

@@ -77,7 +77,12 @@ def config_object_not_deserialized(lab: Lab) -> Iterator[Finding]:
     """
     revival, layer = lab.revived.get(), lab.described.get()
     if revival.copy is not None:
-        stale = [p for p in pairs(layer, revival.copy) if _is_serialized(p.second) and _is_live(p.first)]
+        late = (
+            {p.path for p in pairs(layer, lab.loaded.value) if not _is_serialized(p.second)} if lab.saved.ok else set()
+        )
+        both = pairs(layer, revival.copy)
+        # `build` may be where the object is made from its dict.
+        stale = [p for p in both if _is_serialized(p.second) and _is_live(p.first) and p.path not in late]
         for pair in _outermost(stale):
             yield _finding(lab, pair, f"self.{pair.path} is a {type(pair.second).__name__} in the copy")
         if stale:
@@ -92,12 +97,14 @@ def config_object_not_deserialized(lab: Lab) -> Iterator[Finding]:
 def _finding(lab: Lab, pair: Pair, got: str) -> Finding:
     key, whose = pair.attribute.lstrip("_"), type(pair.owner).__name__
     what = "a function" if hasattr(pair.first, "__code__") else f"a `{type(pair.first).__name__}`"
+    source = Source(pair.owner, lab.home)
+    write = "write `from_config` and" if source.method("from_config") is None else "in `from_config`,"
     return lab.finding(
         f"`{whose}` gets `{key}` back from its config as a dict, where {what} was given.",
         expected=f"{what} again, made from the config's dict",
         got=got,
-        fix=f"write `from_config` and deserialize `{key}` there with `keras.saving.deserialize_keras_object`.",
-        at=where(Source(pair.owner, lab.home), key),
+        fix=f"{write} deserialize `{key}` with `keras.saving.deserialize_keras_object`.",
+        at=where(source, key),
     )
 
 

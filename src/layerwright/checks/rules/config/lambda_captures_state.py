@@ -87,7 +87,7 @@ def _made_inside(lab: Lab, layer: Any) -> Iterator[Finding]:
     function = function_of(layer.function)
     for call in function.calls() if function is not None else ():
         made = _resolved(function, call)
-        if isinstance(made, type) and issubclass(made, keras.layers.Layer) and function is not None:
+        if isinstance(made, type) and issubclass(made, keras.layers.Layer) and function and _gets_weights(lab, made):
             yield lab.finding(
                 f"The `Lambda` `{layer.name}` makes a `{made.__name__}` in its function: new weights at every call.",
                 expected="layers that are made once and tracked",
@@ -95,6 +95,13 @@ def _made_inside(lab: Lab, layer: Any) -> Iterator[Finding]:
                 fix=f"write a Layer subclass that makes the `{made.__name__}` in `__init__` and calls it.",
                 at=(function, call),
             )
+
+
+def _gets_weights(lab: Lab, cls: type) -> bool:
+    """Whether the layer that was made in a call got weights; true where that can't be seen."""
+    record = lab.recorded.value
+    found = record.last(cls) if record is not None else None
+    return found is None or not found[0].built or bool(found[0].weights)
 
 
 def _resolved(function: Function | None, call: Any) -> Any:

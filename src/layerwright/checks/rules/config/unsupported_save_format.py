@@ -135,6 +135,8 @@ def _is_model(node: ast.AST, cls: type) -> bool:
     if isinstance(node, ast.Call):
         return getattr(node.func, "id", getattr(node.func, "attr", "")) == cls.__name__
     name = getattr(node, "id", getattr(node, "attr", ""))
+    if name in ("saved_model", "models", "tf", "keras"):
+        return False
     return (
         (name == "self" and issubclass(cls, keras.Model)) or "model" in name.lower() or name in ("m", "net", "network")
     )

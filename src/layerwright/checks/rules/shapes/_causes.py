@@ -58,9 +58,11 @@ def _cause(lab: Lab) -> Cause | None:
     if failure is None:
         return None
     component, function, statement = _blamed(lab, failure)
-    where: tuple[Function, ast.AST] | Failure = failure
     if function is None or statement is None:
-        return Cause(_by_message(lab, failure), failure, component, where)
+        # A callback's output has no rank, and what fails of that is outside the user's code.
+        host = next(_host_anywhere(lab, component), None) if _unknown_rank(failure) else None
+        rule = "host-code-in-call" if host is not None else _by_message(lab, failure)
+        return Cause(rule, failure, component, host or failure)
     where = (function, statement)
     host = next(_host_calls(lab, component, function, statement), None) or next(_host_anywhere(lab, component), None)
     if host is not None and (_wants_values(failure) or host[1] in set(ast.walk(statement)) or _unknown_rank(failure)):
@@ -142,7 +144,7 @@ def _wants_values(failure: Failure) -> bool:
 
 
 def _unknown_rank(failure: Failure) -> bool:
-    return failure.mentions("unknown TensorShape", "unknown rank", "returned a non-tensor")
+    return failure.mentions("unknown TensorShape", "unknown rank", "returned a non-tensor", "as_list() is not defined")
 
 
 def _host_calls(
