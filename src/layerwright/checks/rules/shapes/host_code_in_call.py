@@ -57,6 +57,6 @@ def host_code_in_call(lab: Lab) -> Iterator[Finding]:
         f"`{found.component.name}.call()` runs host code on a tensor, which can't be traced or differentiated.",
         expected="a call that can be traced",
         got=found.failure.summary,
-        fix="write it in `keras.ops`, or make the loop a native operation with `lw.kernel`.",
+        fix="write it in `keras.ops`; making such a loop a native operation (`lw.kernel`) is planned.",
         at=found.at,
     )
