@@ -96,7 +96,7 @@ def host_code_in_call(view: ClassView) -> Iterator[Fault]:
             call,
             "a call that can be traced and differentiated",
             text_of(call),
-            "write it in `keras.ops`, or make the loop a native operation with `lw.kernel`.",
+            "write it in `keras.ops`; making such a loop a native operation (`lw.kernel`) is planned.",
             "note" if own else None,
         )
 
