@@ -64,6 +64,8 @@ def _of(lab: Lab, component: Component) -> Iterator[Array]:
         value = np.asarray(keras.ops.convert_to_numpy(item.value))
         if value.dtype.kind != "f" or not value.size or any(item.value is g for g in given):
             continue
+        if _came_later(lab, component, item.path, item.value):
+            continue
         made = store_of(source, item.attribute, *CONSTRUCTION) is not None
         if (
             made
@@ -71,6 +73,14 @@ def _of(lab: Lab, component: Component) -> Iterator[Array]:
             and source.reads(item.attribute, "call") is not None
         ):
             yield Array(component, f"self.{item.path}", item.attribute, item.value, value)
+
+
+def _came_later(lab: Lab, component: Component, path: str, value: Any) -> bool:
+    """Whether a tensor wasn't there yet when the layer was built: a call left it."""
+    called = lab.called.value
+    if called is None or not lab.engine.is_tensor(value) or id(component.layer) not in called.owners:
+        return False
+    return (id(component.layer), path) not in called.states[0].tensors
 
 
 def _is_array(lab: Lab, value: Any) -> bool:
