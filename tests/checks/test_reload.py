@@ -155,7 +155,7 @@ def test_what_loading_raises_is_the_error_with_the_users_line(module, elsewhere_
         class Fails(keras.layers.Layer):
             def __init__(self, units=None, **kwargs):
                 super().__init__(**kwargs)
-                if units is None and sys.modules["__main__"].__spec__.name.endswith("reloader"):
+                if units is None and "reloader" in str(sys.modules["__main__"].__spec__):
                     raise ValueError("no units\\nat all")
 
             def call(self, x):
@@ -171,7 +171,7 @@ def test_a_crash_and_a_hang_are_errors_and_the_next_request_is_served(module, el
     made = module(
         """
         def _elsewhere():
-            return sys.modules["__main__"].__spec__.name.endswith("reloader")
+            return "reloader" in str(sys.modules["__main__"].__spec__)
 
         class Leaves(keras.layers.Layer):
             def call(self, x):
@@ -215,7 +215,7 @@ def test_a_process_in_which_something_still_runs_is_replaced(module, elsewhere_o
 
         class Starts(keras.layers.Layer):
             def call(self, x):
-                if sys.modules["__main__"].__spec__.name.endswith("reloader"):
+                if "reloader" in str(sys.modules["__main__"].__spec__):
                     threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
                 return x * 0 + np.float64(os.getpid())
         """

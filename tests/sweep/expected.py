@@ -77,6 +77,14 @@ KERAS: Expectations = {
         "float16-underflow",
         "l2-normalizes with an epsilon of 1e-12, which is 0 in float16",
     ),
+    **each(
+        (
+            *("Attention", "Attention, dropout", "Attention, scores"),
+            *("MultiHeadAttention, scores", "GroupQueryAttention, causal"),
+        ),
+        "float16-overflow",
+        "multiplies query and key in the compute dtype before anything is scaled",
+    ),
     ("STFTSpectrogram", "float16-overflow"): Expected("squares sums of unscaled samples in the compute dtype"),
     ("MelSpectrogram", "nonfinite-gradient"): Expected(
         "takes the root of a power of zero in silence", ("jax", "torch")

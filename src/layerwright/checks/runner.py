@@ -90,7 +90,9 @@ def _one(lab: Lab, rule: Rule, allow: Mapping[str, str]) -> tuple[list[Finding],
             raise
         except (Exception, SystemExit) as error:
             # A rule that stumbles over the user's objects must not take the others with it; that it did is said.
-            status, reason = "skipped", f"the rule failed on this layer: {type(error).__name__}: {text_of(error)}"
+            usable = lab.made.failure is None and lab.called.failure is None
+            what = "the rule failed on this layer" if usable else "a layer that can't be called can't be asked"
+            status, reason = "skipped", f"{what}: {type(error).__name__}: {text_of(error)}"
         finally:
             lab._rule = None
         status = "failed" if found else status

@@ -97,15 +97,20 @@ def _strays(lab: Lab, wanted: str, world: str) -> list[str]:
     return [
         named.get(id(child), child.name)
         for child in children.values()
-        if id(child) not in given and child.dtype_policy.name == world
+        if not _passed_in(child, given) and child.dtype_policy.name == world
     ]
 
 
-def _constructed(lab: Lab, wanted: str) -> tuple[Any, set[int]]:
-    """The layer with its policy, built so that sublayers made in `build` are there, and the ids of what was passed in."""
+def _passed_in(child: Any, given: list[Any]) -> bool:
+    """Whether the caller passed a sublayer in, or one that it was copied from (`Bidirectional` does that)."""
+    return any(child is x or type(child) is type(x) for x in given)
+
+
+def _constructed(lab: Lab, wanted: str) -> tuple[Any, list[Any]]:
+    """The layer with its policy, built so that sublayers made in `build` are there, and what was passed in."""
     layer = lab.rebuilt(dtype=wanted)
     arguments: Mapping[str, Any] = lab.last_arguments
-    given = {id(x) for value in arguments.values() for x in keras.tree.flatten(value) if isinstance(x, keras.Operation)}
+    given = [x for value in arguments.values() for x in keras.tree.flatten(value) if isinstance(x, keras.Operation)]
     if lab.called.ok:
         feed = lab.feed.symbolic(lab.subject.batched)
         layer(*feed.args, **feed.kwargs)
