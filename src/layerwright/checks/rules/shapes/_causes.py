@@ -54,7 +54,7 @@ def cause(lab: Lab) -> Cause | None:
 
 
 def _cause(lab: Lab) -> Cause | None:
-    failure = lab.trace_failure or _step_failure(lab)
+    failure = lab.trace_failure or _step_failure(lab) or _eager_failure(lab)
     if failure is None:
         return None
     component, function, statement = _blamed(lab, failure)
@@ -64,6 +64,8 @@ def _cause(lab: Lab) -> Cause | None:
         rule = "host-code-in-call" if host is not None else _by_message(lab, failure)
         return Cause(rule, failure, component, host or failure)
     where = (function, statement)
+    if failure.mentions("has no attribute 'numpy'") and any(getattr(n, "attr", "") == "numpy" for n in head(statement)):
+        return Cause("numpy-in-call", failure, component, where)
     host = next(_host_calls(lab, component, function, statement), None) or next(_host_anywhere(lab, component), None)
     if host is not None and (_wants_values(failure) or host[1] in set(ast.walk(statement)) or _unknown_rank(failure)):
         return Cause("host-code-in-call", failure, component, host)
@@ -74,6 +76,13 @@ def _step_failure(lab: Lab) -> Failure | None:
     # PyTorch traces nothing in its symbolic calls; NumPy on its tensors shows in the first training step.
     failure = lab.training_step.failure if lab.called.ok and lab.called.get().raw is not None else None
     return failure if failure is not None and _wants_values(failure) else None
+
+
+def _eager_failure(lab: Lab) -> Failure | None:
+    # A call that fails eagerly may ask for values as well: in a part that is traced even then (a scan, a gradient by
+    # hand), or once the call itself is traced.
+    found = [p.failure for p in (lab.called, lab.symbolic) if lab.made.ok and not lab.called.ok]
+    return next((f for f in found if f is not None and _wants_values(f)), None)
 
 
 def _blamed(lab: Lab, failure: Failure) -> tuple[Component, Function | None, ast.stmt | None]:

@@ -7,7 +7,7 @@ from layerwright.checks.lab import Lab
 from layerwright.checks.report import Finding
 from layerwright.checks.rule import rule
 from layerwright.checks.rules.state._training import below, called, is_model, lost, names, takes, top
-from layerwright.checks.source import Function, keyword
+from layerwright.checks.source import keyword
 
 
 @rule("LW704", "error")
@@ -90,7 +90,7 @@ def _in_train_step(lab: Lab) -> Iterator[Finding]:
     if not lab.components or not is_model(lab.layer) or not takes(lab.layer):
         return
     source = lab.components[0].source
-    bare = [(f, call) for f, call, target in source.calls("train_step") if target is lab.layer and _unsaid(f, call)]
+    bare = [(f, call) for f, call, target in source.calls("train_step") if target is lab.layer and _unsaid(call)]
     if bare and any(c.training and lab.acts(c) for c in below(lab.in_training.get())):
         yield lab.finding(
             f"`{source.cls.__name__}.train_step` calls the model without `training=True`.",
@@ -101,6 +101,5 @@ def _in_train_step(lab: Lab) -> Iterator[Finding]:
         )
 
 
-def _unsaid(function: Function, call: ast.Call) -> bool:
-    del function
+def _unsaid(call: ast.Call) -> bool:
     return keyword(call, "training") is None and all(k.arg is not None for k in call.keywords)
