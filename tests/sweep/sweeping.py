@@ -20,10 +20,15 @@ from sweep.case import BACKENDS, Case, Cases, class_name
 
 @dataclasses.dataclass(frozen=True)
 class Expected:
-    """An error or a warning that a sound check raises on a layer, why, and on which backends."""
+    """An error or a warning that a sound check raises on a layer, why, and on which backends.
+
+    Attributes:
+        always: Whether it must be raised; not where random numbers decide (an overflow near the limit).
+    """
 
     reason: str
     backends: tuple[str, ...] = BACKENDS
+    always: bool = True
 
 
 Expectations = Mapping[tuple[str, str], Expected]
@@ -98,9 +103,10 @@ def unfit_values(case: Case) -> list[str]:
     return unfit
 
 
-def expected_rules(name: str, backend: str, expected: Expectations) -> set[str]:
-    """The rules that are expected to fail on a case here."""
-    return {rule for (case, rule), entry in expected.items() if case == name and backend in entry.backends}
+def expected_rules(name: str, backend: str, expected: Expectations) -> tuple[set[str], set[str]]:
+    """The rules that must fail on a case here, and those that may."""
+    here = {rule: e for (case, rule), e in expected.items() if case == name and backend in e.backends}
+    return {rule for rule, entry in here.items() if entry.always}, set(here)
 
 
 def sweep(name: str, case: Case, backend: str, expected: Expectations) -> None:
@@ -110,4 +116,5 @@ def sweep(name: str, case: Case, backend: str, expected: Expectations) -> None:
     stumbled = [f"{o.rule}: {o.reason}" for o in report.outcomes if (o.reason or "").startswith("the rule failed")]
     assert stumbled == [], "\n".join(stumbled)
     found = {f.rule for f in report.findings if f.severity != "note"}
-    assert found == expected_rules(name, backend, expected), str(report)
+    must, may = expected_rules(name, backend, expected)
+    assert must <= found <= may, str(report)
