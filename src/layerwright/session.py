@@ -89,7 +89,7 @@ def targets_of(given: Sequence[str]) -> list[Target]:
 
 def _require_python(word: str, meant: Sequence[Target]) -> None:
     """Refuse a file that was named and can't be parsed; one that lies in a folder has an outcome of its own."""
-    from layerwright.checks.loading.scan import read_tree
+    from layerwright.checks.scan import read_tree
 
     if not Path(word).is_dir():
         for target in meant:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from layerwright.checks.loading import places
-from layerwright.checks.loading.scan import Scan, read_tree
+from layerwright.checks import places
+from layerwright.checks.scan import Scan, read_tree
 from layerwright.errors import SourceError, TargetError, nearest
 
 Kind = Literal["file", "module", "model"]

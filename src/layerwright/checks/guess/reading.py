@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from layerwright.checks.loading.scan import dotted_name
+from layerwright.checks.scan import dotted_name
 from layerwright.checks.source import Function, constant
 
 Path = tuple[Any, ...]

@@ -18,8 +18,8 @@ from layerwright.checks.attempt import attempt, foreign
 from layerwright.checks.examples import Example, examples_of
 from layerwright.checks.examples import subject_of as subject_of_example
 from layerwright.checks.loading.modules import Loaded
-from layerwright.checks.loading.scan import Scan, read_tree
 from layerwright.checks.report import Problem
+from layerwright.checks.scan import Scan, read_tree
 from layerwright.checks.source import function_of
 from layerwright.checks.subject import Subject
 from layerwright.errors import TargetError, nearest

@@ -16,8 +16,8 @@ from types import ModuleType
 from layerwright.checks.attempt import attempt, foreign
 from layerwright.checks.loading.prune import prune
 from layerwright.checks.loading.running import CannotLoad, Run, run
-from layerwright.checks.loading.scan import Scan, read_tree
 from layerwright.checks.report import Problem
+from layerwright.checks.scan import Scan, read_tree
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from types import CodeType
 
-from layerwright.checks.loading.scan import Definition, Scan, dotted_name, statements
+from layerwright.checks.scan import Definition, Scan, dotted_name, statements
 
 IMPORTS = ast.Import | ast.ImportFrom
 COMPOUND = ast.If | ast.Try | ast.With | ast.For | ast.While | ast.Match | ast.AsyncFor | ast.AsyncWith

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 from layerwright.checks.loading.needs import ASSIGNMENTS, IMPORTS, Needs, bound_names, changed_names
-from layerwright.checks.loading.scan import Definition, Scan, dotted_name, statements
+from layerwright.checks.scan import Definition, Scan, dotted_name, statements
 
 # Calls that settle how the definitions behave, and are wanted whether or not a name is needed.
 SETUP = (

@@ -14,8 +14,8 @@ from typing import Any
 from layerwright.checks.attempt import attempt
 from layerwright.checks.loading.needs import IMPORTS, bound_names
 from layerwright.checks.loading.prune import Pruned
-from layerwright.checks.loading.scan import Definition
 from layerwright.checks.report import Problem
+from layerwright.checks.scan import Definition
 
 MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", "requirements.txt")
 

@@ -6,7 +6,7 @@ import ast
 from functools import cached_property
 from pathlib import Path
 
-from layerwright.checks.loading.scan import read_tree
+from layerwright.checks.scan import read_tree
 from layerwright.checks.static.code import DEEPEST_ALIAS, Code, bindings, builtin, import_table
 from layerwright.checks.static.names import FRAMEWORKS, canonical, root
 

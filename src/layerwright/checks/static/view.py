@@ -8,7 +8,7 @@ import sys
 from functools import cached_property
 from typing import Any
 
-from layerwright.checks.loading.scan import OTHER_BASES, OTHER_MODULES
+from layerwright.checks.scan import OTHER_BASES, OTHER_MODULES
 from layerwright.checks.static import names
 from layerwright.checks.static.code import Code
 from layerwright.checks.static.files import LOCAL, SourceFile
