@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from sweep.case import BACKENDS
 from sweep.keras_layers import CASES
 from sweep.sweeping import Expectations, Expected
 
 
-def each(cases: Iterable[str], rule: str, reason: str, backends: tuple[str, ...] = ()) -> Expectations:
+def each(
+    cases: Iterable[str], rule: str, reason: str, backends: tuple[str, ...] = BACKENDS, *, always: bool = True
+) -> Expectations:
     """The same expectation for several cases."""
-    entry = Expected(reason, backends) if backends else Expected(reason)
+    entry = Expected(reason, backends, always)
     return {(case, rule): entry for case in cases}
 
 
@@ -93,6 +96,21 @@ KERAS: Expectations = {
     ),
     ("AutoContrast", "nonfinite-gradient"): Expected(
         "divides by the range of a flat image and selects afterwards: the gradient passes the division"
+    ),
+    # Tracing.
+    **each(
+        (case for case in CASES if case.startswith(("IntegerLookup", "StringLookup"))),
+        "numpy-in-call",
+        "looks its values up with TensorFlow, on the host",
+        ("jax", "torch"),
+        always=False,
+    ),
+    **each(
+        ("CutMix", "MixUp"),
+        "call-not-traceable",
+        "shuffles the batch, which JAX can't trace with an open size",
+        ("jax",),
+        always=False,
     ),
     # State on purpose.
     ("SimpleRNN, stateful", "static-batch"): Expected(
