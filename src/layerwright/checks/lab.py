@@ -142,7 +142,7 @@ class Lab(Modes):
         fix: str,
         expected: str | None = None,
         got: str | None = None,
-        at: Function | Failure | Frame | tuple[Function, ast.AST] | Source | None = None,
+        at: Place | None = None,
         severity: Severity | None = None,
         repro: str | None = None,
     ) -> Finding:

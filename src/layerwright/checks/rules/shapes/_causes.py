@@ -9,6 +9,7 @@ from types import ModuleType
 
 from layerwright.checks.attempt import Failure
 from layerwright.checks.lab import Component, Lab
+from layerwright.checks.rules._once import once
 from layerwright.checks.source import UNKNOWN, Function
 
 BOOLEAN = ("TracerBoolConversionError", "OperatorNotAllowedInGraphError")
@@ -44,16 +45,9 @@ class Cause:
     at: tuple[Function, ast.AST] | Failure
 
 
+@once
 def cause(lab: Lab) -> Cause | None:
     """Why tracing fails, or None where it doesn't; worked out once for a laboratory."""
-    known = vars(lab).get("_trace_cause", UNKNOWN)
-    if known is UNKNOWN:
-        known = vars(lab)["_trace_cause"] = _cause(lab)
-    found: Cause | None = known
-    return found
-
-
-def _cause(lab: Lab) -> Cause | None:
     failure = lab.trace_failure or _step_failure(lab) or _eager_failure(lab)
     if failure is None:
         return None
