@@ -74,7 +74,7 @@ class Feed:
         def spec(x: np.ndarray) -> Any:
             open_axes = {*([0] if batch and x.ndim else []), *axes}
             shape = tuple(None if axis in open_axes else size for axis, size in enumerate(x.shape))
-            return keras.KerasTensor(shape, dtype=keras.backend.standardize_dtype(x.dtype))
+            return keras.KerasTensor(shape, dtype="string" if textual(x) else keras.backend.standardize_dtype(x.dtype))
 
         return self.map(spec)
 
@@ -109,6 +109,11 @@ def arrays(outputs: Any) -> list[np.ndarray]:
     return [np.asarray(keras.ops.convert_to_numpy(y)) for y in leaves(outputs)]
 
 
+def textual(x: np.ndarray) -> bool:
+    """Whether an array holds strings, or whatever else isn't numbers."""
+    return x.dtype.kind in "OSU"
+
+
 def close(first: list[np.ndarray], second: list[np.ndarray], tolerance: float = 1e-4) -> bool:
     """Whether two lists of outputs are equal within rounding: shapes too, NaN like NaN."""
     return len(first) == len(second) and all(
@@ -118,7 +123,7 @@ def close(first: list[np.ndarray], second: list[np.ndarray], tolerance: float = 
 
 def gap(a: np.ndarray, b: np.ndarray) -> float:
     """The largest difference between two arrays of one shape; infinite where only one is finite."""
-    if a.dtype.kind in "OSU" or b.dtype.kind in "OSU":
+    if textual(a) or textual(b):
         return 0.0 if np.array_equal(a, b) else float("inf")
     a, b = a.astype("float64"), b.astype("float64")
     if not a.size:
@@ -131,7 +136,7 @@ def gap(a: np.ndarray, b: np.ndarray) -> float:
 
 def magnitude(a: np.ndarray) -> float:
     """The largest finite absolute value."""
-    if a.dtype.kind in "OSU" or not a.size:
+    if textual(a) or not a.size:
         return 0.0
     finite = np.abs(a.astype("float64"))[np.isfinite(a.astype("float64"))]
     return float(finite.max()) if finite.size else 0.0
@@ -139,7 +144,7 @@ def magnitude(a: np.ndarray) -> float:
 
 def finite(values: list[np.ndarray]) -> bool:
     """Whether every number of every array is finite."""
-    return all(bool(np.isfinite(v.astype("float64")).all()) for v in values if v.dtype.kind not in "OSU")
+    return all(bool(np.isfinite(v.astype("float64")).all()) for v in values if not textual(v))
 
 
 def worst(first: list[np.ndarray], second: list[np.ndarray]) -> float:

@@ -12,7 +12,12 @@ class Smooth(layers.Layer):
 
     def build(self, input_shape):
         self.average = self.add_weight(
-            shape=(input_shape[-1],), initializer="zeros", dtype="float32", trainable=False, name="average"
+            shape=(input_shape[-1],),
+            initializer="zeros",
+            dtype="float32",
+            autocast=False,
+            trainable=False,
+            name="average",
         )
 
     def call(self, x, training=None):

@@ -64,7 +64,12 @@ def weight_rebound(lab: Lab) -> Iterator[Finding]:
 
         def build(self, input_shape):
             self.average = self.add_weight(
-                shape=(input_shape[-1],), initializer="zeros", dtype="float32", trainable=False, name="average"
+                shape=(input_shape[-1],),
+                initializer="zeros",
+                dtype="float32",
+                autocast=False,
+                trainable=False,
+                name="average",
             )
 
         def call(self, x, training=None):
