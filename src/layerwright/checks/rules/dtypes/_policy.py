@@ -45,10 +45,12 @@ def mismatch(failure: Failure) -> bool:
 
 
 def widened(attempt: Attempt[InPolicy]) -> str | None:
-    """The dtype of the first floating output that isn't in the compute dtype, or None."""
+    """The dtype of the first floating output that isn't in the compute dtype, or None; layers of strings have none."""
     if attempt.value is None:
         return None
     wanted = attempt.value.layer.compute_dtype
+    if "float" not in wanted:
+        return None
     return next((d for d in attempt.value.dtypes if "float" in d and d != wanted), None)
 
 
