@@ -22,7 +22,7 @@ from layerwright import backends, cli, environment
 from layerwright.checks import declared
 from layerwright.checks.processes import pool
 from layerwright.checks.processes.limits import GIB
-from layerwright.checks.report import Finding, Report
+from layerwright.checks.report import Finding, Problem, Report
 
 pytestmark = pytest.mark.once
 
@@ -285,6 +285,27 @@ def test_a_file_without_layers_is_refused(run, reports):
         "  Got:      none\n"
         "  Fix:      name the file or module that defines the layer.\n"
     )
+
+
+REFUSED = "`A` takes float32 (2, 8), and with float32 (3,) raises ValueError: no"
+
+
+def test_inputs_that_no_layer_takes_are_a_wrong_command_line(run, reports, path):
+    reports(Report("A", "jax", problem=Problem("inputs-refused", REFUSED, "give others.", path, 10), path=path))
+    status, out, err = run("check", "layers.py", "--backend", "jax", "--inputs", "(3,)")
+    assert (status, out) == (2, "")
+    assert err == (
+        "The layer doesn't take these inputs.\n"
+        f"  Got:      {REFUSED}\n  Fix:      give others.\n  Where:    {path}:10\n"
+    )
+
+
+def test_inputs_that_one_layer_takes_are_said_of_the_other(run, reports, path):
+    reports(Report("A", "jax", problem=Problem("inputs-refused", REFUSED), path=path), clean(path))
+    status, out, err = run("check", "layers.py", "--backend", "jax", "--inputs", "(3,)")
+    assert (status, err) == (0, "")
+    assert "refuses these inputs  A\n" in out
+    assert "2 subjects on jax: 1 passed, 1 could not be checked (A refuses these inputs); " in out
 
 
 def test_without_a_framework_the_way_to_install_one_is_told(run, reports, monkeypatch):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from layerwright import backends
 from layerwright.checks.report import Report
-from layerwright.errors import RuleError, TargetError
+from layerwright.errors import InputsError, RuleError, TargetError
 from layerwright.reports.progress import Bar
 
 if TYPE_CHECKING:
@@ -130,7 +130,25 @@ def run(
                 for report in reports:
                     results.reports.append(report)
                     bar.finished()
-    return some(results, targets)
+    return _taken(some(results, targets))
+
+
+def _taken(results: Results) -> Results:
+    """The results, where at least one subject takes the inputs of the command line.
+
+    Raises:
+        InputsError: Where none does.
+    """
+    refused = [report.problem for report in results.reports if report.problem is not None]
+    if len(refused) == len(results.reports) and all(problem.kind == "inputs-refused" for problem in refused):
+        one = refused[0]
+        raise InputsError(
+            "No layer takes these inputs." if len(refused) > 1 else "The layer doesn't take these inputs.",
+            got=one.message,
+            fix=one.help,
+            where=one.where,
+        )
+    return results
 
 
 def shown(target: Target) -> str:

@@ -605,3 +605,18 @@ def test_given_inputs_are_used_instead_of_guessed_ones(tmp_path, backend):
     (report,) = pool.run(expand([str(path)]))
     assert report.problem.kind == "call-failed"
     assert "ValueError: 17 columns of int32" in report.problem.message
+
+
+@pytest.mark.slow
+def test_inputs_of_a_rank_that_the_layer_refuses_are_told_from_a_faulty_layer(tmp_path, backend):
+    from layerwright.checks.subject import Spec
+
+    path = tmp_path / "layers.py"
+    path.write_text(
+        "import keras\nclass Last(keras.layers.Layer):\n    def call(self, x):\n"
+        "        batch, time, width = x.shape\n        return x[:, -1]\n"
+    )
+    pool = Pool(backend, rules=["config-missing-arg"], inputs=[Spec((None, 17), "int32")])
+    (report,) = pool.run(expand([str(path)]))
+    assert (report.problem.kind, report.problem.line) == ("inputs-refused", 4)
+    assert "with int32 (2, 17) raises ValueError: not enough values to unpack" in report.problem.message

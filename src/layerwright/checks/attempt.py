@@ -22,6 +22,8 @@ WRAPPERS = (
     "Error when deserializing class",
     "Unable to revive model from config",
 )
+# What Keras puts above the message of an exception that passes through a layer's call.
+HEADING = "Exception encountered when calling"
 
 
 class Skip(Exception):
@@ -61,8 +63,9 @@ class Failure:
 
     @property
     def summary(self) -> str:
-        """`Kind: first line of the message`, cut to 160 characters."""
-        lines = [line.strip() for line in self.text.splitlines() if line.strip()] or [""]
+        """`Kind: first line of the message`, without Keras' heading, cut to 160 characters."""
+        lines = [line.strip() for line in self.text.splitlines() if line.strip() and not line.startswith(HEADING)]
+        lines = lines or [""]
         line = f"{self.kind}: {lines[0]}".rstrip(": ")
         return line if len(line) <= 160 else line[:157] + "..."
 

@@ -82,9 +82,10 @@ class Problem:
     """Why a subject could not be checked, or only in part: itself an outcome, never a silent skip.
 
     Attributes:
-        kind: `"not-built"` (no way to construct it), `"not-fed"` (no inputs that it takes), `"call-failed"`
-            (the inputs were given, the call raises), `"crashed"`, `"timed-out"`, `"out-of-memory"`,
-            `"exited"`, `"import-failed"` or `"not-read"` (the source isn't Python that can be read).
+        kind: `"not-built"` (no way to construct it), `"not-fed"` (no inputs that it takes),
+            `"inputs-refused"` (it takes others than those of the command line), `"call-failed"` (the inputs were
+            given, the call raises), `"crashed"`, `"timed-out"`, `"out-of-memory"`, `"exited"`, `"import-failed"`
+            or `"not-read"` (the source isn't Python that can be read).
         message: What happened, in one sentence.
         help: The line of code that would let it be checked.
         path, line: Where it happened in the user's code.

@@ -8,6 +8,7 @@ STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan", "g
 KINDS = {
     "not-built": "could not be built",
     "not-fed": "could not be fed",
+    "inputs-refused": "refuses these inputs",
     "call-failed": "could not be called",
     "crashed": "crashed",
     "timed-out": "timed out",
