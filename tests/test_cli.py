@@ -287,6 +287,28 @@ def test_a_file_without_layers_is_refused(run, reports):
     )
 
 
+def test_the_json_report_is_written_beside_the_text(run, reports, path, tmp_path):
+    reports(faulty(path))
+    status, out, _ = run("check", "layers.py", "--backend", "jax", "--json-report", "report.json")
+    assert status == 1
+    assert out.startswith("layers.py:10  LW301")
+    document = json.loads((tmp_path / "report.json").read_text())
+    assert [report["subject"] for report in document["reports"]] == ["LeakyScale"]
+    assert run("check", "layers.py", "--backend", "jax", "--format", "json")[1].startswith("{")
+
+
+def test_a_report_that_cannot_be_written_is_told_before_anything_is_checked(run, reports, path):
+    reports(faulty(path))
+    status, out, err = run("check", "layers.py", "--backend", "jax", "--json-report", "no/report.json")
+    assert (status, out, StandInPool.made) == (2, "", [])
+    assert err == (
+        "The report can't be written to `no/report.json`.\n"
+        "  Expected: a file in a folder that is there\n"
+        "  Got:      No such file or directory\n"
+        "  Fix:      make the folder, or name another file.\n"
+    )
+
+
 REFUSED = "`A` takes float32 (2, 8), and with float32 (3,) raises ValueError: no"
 
 

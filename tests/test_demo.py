@@ -23,13 +23,17 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return with_code
 
 
+def writes(text: str) -> str:
+    """Code of a command that writes this as its report, which the last word of its line names."""
+    return f"import pathlib, sys; pathlib.Path(sys.argv[-1]).write_text({text!r}); "
+
+
 @pytest.mark.parametrize("status", [0, 1])
 def test_findings_and_none_both_end_well_and_the_report_is_named(run, tmp_path, capfd, status):
-    assert run(f"import sys; print('{{\"version\": 1}}'); sys.exit({status})") == 0
+    assert run(f"{writes(json.dumps({'version': 1}))} print('findings'); sys.exit({status})") == 0
     assert capfd.readouterr().out.splitlines() == [
-        "$ layerwright check examples/first_layers.py",
-        '{"version": 1}',
-        "$ layerwright check examples/first_layers.py --format json > build/first_layers.json",
+        "$ layerwright check examples/first_layers.py --json-report build/first_layers.json",
+        "findings",
         "",
         "The report lies in build/first_layers.json (JSON, format version 1).",
     ]
@@ -48,7 +52,9 @@ def test_a_command_that_is_refused_or_killed_fails_the_demonstration(run, capfd,
     assert capfd.readouterr().err.splitlines()[-1] == message
 
 
-@pytest.mark.parametrize("code", ["raise RuntimeError('a fault of ours')", "print([])", "print('{}')"])
-def test_a_run_that_leaves_no_report_fails_the_demonstration(run, capfd, code):
+@pytest.mark.parametrize("code", ["raise RuntimeError('a fault of ours')", writes("[]"), writes("{}")])
+def test_a_run_that_leaves_no_report_fails_the_demonstration(run, tmp_path, capfd, code):
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build/first_layers.json").write_text('{"version": 1}')  # of an earlier run
     assert run(code) == 2
     assert capfd.readouterr().err.splitlines()[-1].startswith("build/first_layers.json is not a report: ")

@@ -6,6 +6,7 @@ import io
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -45,6 +46,7 @@ def cli(context: click.Context) -> int:
 @click.option(
     "--format", "form", type=TEXT_OR_JSON, default="text", help="How the report is written.", show_default=True
 )
+@click.option("--json-report", metavar="FILE", help="Write the JSON report to this file as well.")
 @click.option("--static", is_flag=True, help="Only read the sources: import and run nothing of them. Fewer rules.")
 @click.option(
     "--timeout",
@@ -73,6 +75,7 @@ def check(
     inputs: tuple[str, ...],
     strict: bool,
     form: str,
+    json_report: str | None,
     static: bool,
     timeout: float,
     memory: float,
@@ -87,6 +90,8 @@ def check(
     from layerwright.reports.summary import exit_code
 
     started = time.perf_counter()
+    if json_report is not None:
+        session.require_writable(json_report)
     rules = session.rules_of(select, ignore, static=static)
     targets = session.targets_of(target)
     names: list[str] = []
@@ -100,8 +105,11 @@ def check(
         limits = Limits(seconds=timeout, memory=int(memory * GIB))
         results = session.run(targets, names, rules, limits, _specs(inputs))
     seconds = time.perf_counter() - started
+    document = _json(results, target, names, seconds, strict) if form == "json" or json_report else ""
+    if json_report is not None:
+        Path(json_report).write_text(document, encoding="ascii")
     if form == "json":
-        _write_json(results, target, names, seconds, strict)
+        sys.stdout.write(document)
     else:
         from layerwright.reports import text
         from layerwright.reports.console import console
@@ -118,7 +126,7 @@ def _specs(inputs: Sequence[str]) -> list[Any]:
     return [parse_spec(text) for text in inputs]
 
 
-def _write_json(results: Any, targets: Sequence[str], names: Sequence[str], seconds: float, strict: bool) -> None:
+def _json(results: Any, targets: Sequence[str], names: Sequence[str], seconds: float, strict: bool) -> str:
     from layerwright import environment
     from layerwright.reports import json
 
@@ -131,7 +139,7 @@ def _write_json(results: Any, targets: Sequence[str], names: Sequence[str], seco
         seconds=seconds,
         strict=strict,
     )
-    sys.stdout.write(json.dumps(document))
+    return json.dumps(document)
 
 
 @cli.command()

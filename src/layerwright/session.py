@@ -67,6 +67,24 @@ def rules_of(select: Sequence[str], ignore: Sequence[str], *, static: bool) -> l
     return left
 
 
+def require_writable(file: str) -> None:
+    """Refuse a report's file that can't be written, before the checks take their time.
+
+    Raises:
+        TargetError: Where it can't.
+    """
+    try:
+        with Path(file).open("a"):
+            pass
+    except OSError as error:
+        raise TargetError(
+            f"The report can't be written to `{file}`.",
+            expected="a file in a folder that is there",
+            got=error.strerror or str(error),
+            fix="make the folder, or name another file.",
+        ) from None
+
+
 def targets_of(given: Sequence[str]) -> list[Target]:
     """The targets that the words of the command line mean.
 

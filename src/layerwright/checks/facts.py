@@ -64,6 +64,8 @@ def distance(one: str, other: str) -> int:
 
 # ------------------------------------------------------------------------------------------ names and arguments
 BASE_ARGUMENTS = ("name", "dtype", "trainable")
+# The order in which Keras 2 took them.
+OLD_ADD_WEIGHT = ("name", "shape", "dtype", "initializer")
 DROPPED_BY_ADD_WEIGHT = (
     *("synchronization", "experimental_autocast", "collections", "partitioner", "use_resource"),
     *("getter", "caching_device"),

@@ -11,6 +11,8 @@ from typing import Any
 
 import keras
 
+from layerwright.checks.facts import OLD_ADD_WEIGHT
+
 
 def sublayers(layer: Any) -> list[Any]:
     """Every layer that Keras tracks below this one, itself excluded; each once."""
@@ -109,7 +111,7 @@ def accept_legacy_add_weight() -> None:
     @wraps(original)
     def add_weight(self: Any, *args: Any, **kwargs: Any) -> Any:
         if args and (args[0] is None or isinstance(args[0], str)):
-            kwargs |= dict(zip(("name", "shape", "dtype", "initializer"), args, strict=False))
+            kwargs |= dict(zip(OLD_ADD_WEIGHT, args, strict=False))
             args = ()
         known = inspect.signature(original).parameters
         return original(self, *args, **{name: value for name, value in kwargs.items() if name in known})

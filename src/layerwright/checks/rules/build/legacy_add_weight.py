@@ -3,12 +3,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from layerwright.checks.facts import DROPPED_BY_ADD_WEIGHT
 from layerwright.checks.lab import Lab
+from layerwright.checks.old_weights import TAKEN, by_keyword, dropped, is_text
 from layerwright.checks.report import Finding
 from layerwright.checks.rule import rule
 from layerwright.checks.rules.build._common import methods
-from layerwright.checks.source import Function, Source, constant, keyword, text_of
+from layerwright.checks.source import Function, Source, text_of
 
 METHODS = ("add_weight", "add_variable")
 
@@ -60,18 +60,18 @@ def legacy_add_weight(lab: Lab) -> Iterator[Finding]:
     found = False
     for component in lab.components:
         for function, call in _calls(component.source):
-            dropped = [name for name in DROPPED_BY_ADD_WEIGHT if keyword(call, name) is not None]
+            gone = dropped(call)
             first = call.args[0] if call.args else None
-            if first is not None and _is_text(first):
+            if first is not None and is_text(first):
                 found = True
-                yield _positional(lab, component.name, function, call, first)
-            elif dropped:
+                yield _positional(lab, component.name, function, call)
+            elif gone:
                 found = True
                 yield lab.finding(
-                    f"`{component.name}` passes `{dropped[0]}` to `add_weight`, which no longer takes it.",
-                    expected="`shape`, `initializer`, `dtype`, `trainable`, `regularizer`, `constraint`, `name`",
-                    got=", ".join(f"`{name}`" for name in dropped),
-                    fix=f"leave `{dropped[0]}` out.",
+                    f"`{component.name}` passes `{gone[0]}` to `add_weight`, which no longer takes it.",
+                    expected=TAKEN,
+                    got=", ".join(f"`{name}`" for name in gone),
+                    fix=f"leave `{gone[0]}` out.",
                     at=(function, call),
                 )
     failure = lab.legacy_add_weight
@@ -99,21 +99,8 @@ def _calls(source: Source) -> Iterator[tuple[Function, ast.Call]]:
                 yield function, call
 
 
-def _is_text(node: ast.expr) -> bool:
-    if isinstance(node, ast.JoinedStr):
-        return True
-    if isinstance(node, ast.BinOp):
-        return _is_text(node.left) or _is_text(node.right)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
-        return True
-    return isinstance(constant(node), str)
-
-
-def _positional(lab: Lab, name: str, function: Function, call: ast.Call, first: ast.expr) -> Finding:
-    arguments = [f"name={text_of(first)}"]
-    arguments += [
-        f"{key}={text_of(value)}" for key, value in zip(("shape", "dtype", "initializer"), call.args[1:], strict=False)
-    ]
+def _positional(lab: Lab, name: str, function: Function, call: ast.Call) -> Finding:
+    arguments = by_keyword(call)
     return lab.finding(
         f"`{name}` passes a weight's name to `add_weight` as the first argument, which is its shape.",
         expected=f"`add_weight({', '.join(arguments)}, ...)`",

@@ -9,7 +9,7 @@ from layerwright.checks.rule import rule
 from layerwright.checks.source import constant, keyword
 
 
-@rule("LW124", "note")
+@rule("LW124", "note", advice=True)
 def duplicate_weight_name(lab: Lab) -> Iterator[Finding]:
     """Two weights have one path.
 

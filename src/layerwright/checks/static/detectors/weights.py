@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from layerwright.checks.facts import DROPPED_BY_ADD_WEIGHT
+from layerwright.checks.old_weights import TAKEN, by_keyword, dropped, is_text
 from layerwright.checks.source import constant, keyword, text_of
 from layerwright.checks.static.code import Code
 from layerwright.checks.static.detector import Fault, reads
@@ -29,11 +29,10 @@ def legacy_add_weight(view: ClassView) -> Iterator[Fault]:
     """`add_weight` as Keras 2 took it: the name first, or arguments that are gone."""
     for code, call in own_weights(view):
         first = call.args[0] if call.args else None
-        dropped = [name for name in DROPPED_BY_ADD_WEIGHT if keyword(call, name) is not None]
-        if first is not None and (_is_text(first) or keyword(call, "shape") is not None):
-            twice = not _is_text(first)
-            rest = zip(("shape", "dtype", "initializer"), call.args[1:], strict=False)
-            written = [f"name={text_of(first)}", *(f"{key}={text_of(value)}" for key, value in rest)]
+        gone = dropped(call)
+        if first is not None and (is_text(first) or keyword(call, "shape") is not None):
+            twice = not is_text(first)
+            written = by_keyword(call)
             yield Fault(
                 f"The source of `{code.said}` "
                 + (
@@ -46,24 +45,14 @@ def legacy_add_weight(view: ClassView) -> Iterator[Fault]:
                 f"`{text_of(call)}`",
                 "pass the shape once." if twice else f"write `{written[0]}`.",
             )
-        elif dropped:
+        elif gone:
             yield Fault(
-                f"The source of `{code.said}` passes `{dropped[0]}` to `add_weight`, which no longer takes it.",
+                f"The source of `{code.said}` passes `{gone[0]}` to `add_weight`, which no longer takes it.",
                 call,
-                "`shape`, `initializer`, `dtype`, `trainable`, `regularizer`, `constraint`, `name`",
-                ", ".join(f"`{name}`" for name in dropped),
-                f"leave `{dropped[0]}` out.",
+                TAKEN,
+                ", ".join(f"`{name}`" for name in gone),
+                f"leave `{gone[0]}` out.",
             )
-
-
-def _is_text(node: ast.expr) -> bool:
-    if isinstance(node, ast.JoinedStr):
-        return True
-    if isinstance(node, ast.BinOp):
-        return _is_text(node.left) or _is_text(node.right)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
-        return True
-    return isinstance(constant(node), str)
 
 
 @reads("int-trainable")
