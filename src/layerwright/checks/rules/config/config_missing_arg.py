@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+import keras
+
 from layerwright.checks import internals
 from layerwright.checks.lab import Component, Lab
 from layerwright.checks.probes.configs import Revival
@@ -90,7 +92,7 @@ def _finding(lab: Lab, component: Component, argument: Argument, lost: str) -> F
     effect = "the saved layer can't be loaded" if argument.required else "the loaded layer gets the default"
     whose = f"`{component.name}.get_config()`" if written else f"`{component.name}` inherits a `get_config()` that"
     attribute = name if hasattr(component.layer, name) else f"_{name}" if hasattr(component.layer, f"_{name}") else name
-    line = f'"{name}": self.{attribute}'
+    line = f'"{name}": {_written(getattr(component.layer, attribute, None), attribute)}'
     return lab.finding(
         f"{whose} leaves out the argument `{name}`, so that {effect}.",
         expected=f"a key `{name}`",
@@ -101,6 +103,13 @@ def _finding(lab: Lab, component: Component, argument: Argument, lost: str) -> F
         at=written or (argument.init, argument.node),
         severity="error" if argument.required else "warning",
     )
+
+
+def _written(value: Any, attribute: str) -> str:
+    """What goes into the config: plain values as they are, functions and Keras' objects serialized."""
+    of_keras = isinstance(value, keras.Operation | keras.Initializer | keras.Regularizer | keras.constraints.Constraint)
+    serialized = callable(value) or of_keras
+    return f"keras.saving.serialize_keras_object(self.{attribute})" if serialized else f"self.{attribute}"
 
 
 def _lost(lab: Lab, component: Component, made: Sample | None, argument: Argument) -> str | None:
