@@ -564,6 +564,8 @@ def test_a_progress_bar_names_what_runs_on_a_terminal_and_nothing_stays_of_it(tm
 @pytest.mark.slow
 def test_ctrl_c_in_a_running_command_ends_it_quietly():
     code = (
+        # Where the tests run in the background of a shell, Ctrl-C is ignored from the start.
+        "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "import time\nfrom layerwright.checks.processes import pool\n"
         "import stand_ins\nfrom layerwright import backends\n"
         "class Slow(stand_ins.StandInPool):\n"

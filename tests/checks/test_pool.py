@@ -452,7 +452,10 @@ def test_a_system_without_process_groups_gets_one_clear_error(monkeypatch):
 
 
 PARENT = """
+import signal
 import sys
+# Where the tests run in the background of a shell, Ctrl-C is ignored from the start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from layerwright.checks.processes.pool import Pool
 from layerwright.checks.targets import Target
 if __name__ == "__main__":
