@@ -75,6 +75,26 @@ class SourceError(LayerwrightError, SyntaxError):
     """A file that should be checked isn't Python that can be read."""
 
 
+class SignatureError(LayerwrightError, ValueError):
+    """The signature of a kernel can't be read, or doesn't fit its function."""
+
+
+class ShapeError(LayerwrightError, ValueError):
+    """Arguments of a kernel have shapes that don't fit its signature."""
+
+
+class DtypeError(LayerwrightError, TypeError):
+    """Arguments of a kernel have dtypes that it can't compute in."""
+
+
+class GradientError(LayerwrightError, NotImplementedError):
+    """A gradient is asked for that isn't there, or is wrong."""
+
+
+class KernelError(LayerwrightError, RuntimeError):
+    """A kernel refused the buffers that it was given, or can't run here."""
+
+
 def nearest(word: str, known: Iterable[str], count: int = 3) -> list[str]:
     """The known words nearest to a misspelt one, best first; empty where none is near."""
     known = list(known)

@@ -1,0 +1,4 @@
+"""Kernels: plain Python loops as native operations of TensorFlow, JAX and PyTorch."""
+
+from layerwright.kernels.kernel import Kernel as Kernel
+from layerwright.kernels.kernel import kernel as kernel

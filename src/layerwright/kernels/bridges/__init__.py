@@ -1,0 +1,55 @@
+"""How each framework calls a kernel. Only the files of this folder name a framework."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import keras
+
+from layerwright.errors import DtypeError
+
+if TYPE_CHECKING:
+    from layerwright.kernels.kernel import Kernel
+
+
+def of(kernel: Kernel, args: Sequence[Any]) -> tuple[Any, list[Any]]:
+    """The bridge for these arguments, and the arguments with Variables read.
+
+    The tensors decide, not the configured backend; NumPy arrays and numbers go with whatever stands beside them.
+
+    Raises:
+        DtypeError: Where tensors of two frameworks meet.
+    """
+    values = [keras.ops.convert_to_tensor(a) if isinstance(a, keras.Variable) else a for a in args]
+    names = list(dict.fromkeys(name for value in values if (name := _home(value)) is not None))
+    if "keras" in names:
+        return _bridge("symbolic"), values
+    if len(names) > 1:
+        raise DtypeError(
+            f"`{kernel.name}` was called with tensors of {' and '.join(names)}.",
+            expected="tensors of one framework",
+            got=", ".join(type(value).__name__ for value in values),
+            fix="convert them with `keras.ops.convert_to_numpy` first.",
+        )
+    return _bridge(names[0] if names else "numpy"), values
+
+
+def _bridge(name: str) -> Any:
+    return importlib.import_module(f"{__name__}.{name}")
+
+
+def _home(value: Any) -> str | None:
+    """The framework whose tensor a value is; a framework that isn't imported has none."""
+    if isinstance(value, keras.KerasTensor):
+        return "keras"
+    torch, jax, tensorflow = (sys.modules.get(name) for name in ("torch", "jax", "tensorflow"))
+    if torch is not None and isinstance(value, torch.Tensor):
+        return "torch"
+    if jax is not None and isinstance(value, jax.Array):
+        return "jax"
+    if tensorflow is not None and isinstance(value, tensorflow.Tensor | tensorflow.Variable):
+        return "tensorflow"
+    return None

@@ -1,0 +1,135 @@
+"""Kernels as XLA custom calls: `jit`, `grad`, `vmap`, `scan`, sharding along the batch."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from layerwright.kernels import native
+from layerwright.kernels.bridges import numpy as host
+from layerwright.kernels.dtypes import WEAK, is_floating
+
+if TYPE_CHECKING:
+    from layerwright.kernels.kernel import Kernel
+
+# XLA_FFI_DataType; checked against the header by a test.
+CODES = {
+    "bool": 1,
+    "int8": 2,
+    "int16": 3,
+    "int32": 4,
+    "int64": 5,
+    "uint8": 6,
+    "uint16": 7,
+    "uint32": 8,
+    "uint64": 9,
+    "float32": 11,
+    "float64": 12,
+}
+_lock = threading.RLock()
+_targets: dict[tuple[int, tuple[str, ...]], str] = {}
+_registered: set[str] = set()
+_operations: dict[tuple[int, tuple[str, ...]], Callable[..., Any]] = {}
+
+
+def call(kernel: Kernel, values: Sequence[Any]) -> list[Any]:
+    """Call a kernel with arrays of JAX, traced or not."""
+    arrays = [value if type(value) in WEAK else jnp.asarray(value) for value in values]
+    plan = kernel.plan([type(a) if type(a) in WEAK else a.dtype.name for a in arrays])
+    inputs = [jnp.asarray(a, dtype) for a, dtype in zip(arrays, plan.inputs, strict=True)]
+    inputs = [x.astype(dtype) for x, dtype in zip(inputs, plan.loop, strict=False)]
+    outputs = operation(kernel, plan.loop)(*inputs)
+    return [y.astype(dtype) for y, dtype in zip(outputs, plan.outputs, strict=True)]
+
+
+def operation(kernel: Kernel, dtypes: tuple[str, ...]) -> Callable[..., tuple[Any, ...]]:
+    """A kernel for some loop dtypes as a differentiable function of JAX."""
+    key = (id(kernel), dtypes)
+    with _lock:
+        if key not in _operations:
+            _operations[key] = _differentiable(kernel, dtypes)
+        return _operations[key]
+
+
+def _differentiable(kernel: Kernel, dtypes: tuple[str, ...]) -> Callable[..., tuple[Any, ...]]:
+    count = len(kernel.arguments)
+
+    @jax.custom_vjp
+    def primal(*inputs: Any) -> tuple[Any, ...]:
+        return _run(kernel, dtypes, inputs)
+
+    def forward(*inputs: Any) -> tuple[tuple[Any, ...], Any]:
+        if kernel.gradient is None or not kernel.options.differentiable:
+            raise kernel.no_gradient()
+        outputs = primal(*inputs)
+        return outputs, (inputs, outputs)
+
+    def backward(kept: Any, cotangents: Any) -> tuple[Any, ...]:
+        inputs, outputs = kept
+        floating = [
+            jnp.zeros(y.shape, "float32") if dy.dtype == jax.dtypes.float0 else dy
+            for y, dy in zip(outputs, cotangents, strict=True)
+        ]
+        assert kernel.gradient is not None
+        gradients = operation(kernel.gradient, kernel.gradient_dtypes(dtypes))(*inputs, *outputs, *floating)
+        return tuple(
+            _summed(g, x.shape) if is_floating(dtype) else np.zeros(x.shape, jax.dtypes.float0)
+            for g, x, dtype in zip(gradients, inputs, dtypes[:count], strict=True)
+        )
+
+    primal.defvjp(forward, backward)
+    return primal
+
+
+def _summed(gradient: Any, shape: tuple[int, ...]) -> Any:
+    """A gradient summed over the axes along which the input was broadcast."""
+    lead = gradient.ndim - len(shape)
+    axes = [*range(lead), *(lead + n for n, size in enumerate(shape) if size == 1 != gradient.shape[lead + n])]
+    return jnp.sum(gradient, axis=tuple(axes)).reshape(shape) if axes else gradient
+
+
+def _run(kernel: Kernel, dtypes: tuple[str, ...], inputs: Sequence[Any]) -> tuple[Any, ...]:
+    # Under vmap an axis comes in front of every operand: leading axes must be as many for each.
+    ranks = [x.ndim - len(dims) for x, dims in zip(inputs, kernel.signature.inputs, strict=True)]
+    lead = max(ranks, default=0)
+    level = [x.reshape((1,) * (lead - rank) + x.shape) for x, rank in zip(inputs, ranks, strict=True)]
+    shapes = kernel.shapes([x.shape for x in level])
+    results = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in zip(shapes, dtypes[len(level) :], strict=True)]
+    if not _native():
+        return tuple(
+            jax.pure_callback(lambda *x: _on_host(kernel, dtypes, x), results, *level, vmap_method="expand_dims")
+        )
+    return tuple(jax.ffi.ffi_call(_target(kernel, dtypes), results, vmap_method="expand_dims")(*level))
+
+
+def _on_host(kernel: Kernel, dtypes: tuple[str, ...], inputs: Sequence[Any]) -> list[np.ndarray]:
+    return host.compute(kernel, dtypes, [np.asarray(x) for x in inputs])
+
+
+@cache
+def _native() -> bool:
+    return native.allowed() and jax.default_backend() == "cpu"
+
+
+def _target(kernel: Kernel, dtypes: tuple[str, ...]) -> str:
+    """The name under which XLA knows the kernel; registered once a process for everything that computes the same."""
+    key = (id(kernel), dtypes)
+    with _lock:
+        if key not in _targets:
+            name = f"layerwright.{native.unique_name(kernel)}.{'.'.join(dtypes)}"
+            if name not in _registered:
+                from layerwright.kernels.bridges import jax_frames
+                from layerwright.kernels.tables import table
+                from layerwright.kernels.trampolines import entry
+
+                address = entry(jax_frames.handler.address, 1, table(kernel, dtypes, CODES.__getitem__), name)
+                jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(address), platform="cpu")
+                _registered.add(name)
+            _targets[key] = name
+        return _targets[key]

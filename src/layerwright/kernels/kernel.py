@@ -1,0 +1,288 @@
+"""`@kernel`, and the object that it makes."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, overload
+
+from layerwright.errors import GradientError, SignatureError
+from layerwright.kernels import bridges, source
+from layerwright.kernels.dtypes import Given, Plan, computed, is_floating, plan
+from layerwright.kernels.signature import Signature, parse, resolve
+
+_lock = threading.RLock()
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """How a kernel is compiled; see `kernel`."""
+
+    parallel: bool = False
+    fastmath: bool = False
+    boundscheck: bool = False
+    differentiable: bool = True
+    cache: bool = False
+    outputs: tuple[str, ...] | None = None
+
+
+@overload
+def kernel(function: Callable[..., Any], /) -> Kernel: ...
+@overload
+def kernel(signature: str | None = None, /, **options: Any) -> Callable[[Callable[..., Any]], Kernel]: ...
+def kernel(given: Any = None, /, **options: Any) -> Any:
+    """Make a Python loop a native operation of TensorFlow, JAX and PyTorch, compiled by Numba.
+
+    Without a signature the function is elementwise: numbers in, a number or a tuple of numbers out. With one, such as
+    `"(t),()->(t)"`, it works on the last axes, as `numba.guvectorize` has it: inputs of core shape `()` are numbers,
+    the others arrays that must not be written to; the outputs are the last arguments, arrays that are written in place
+    (of one element where the core shape is `()`). Leading axes broadcast as in NumPy.
+
+    Args:
+        given: The signature, or the function itself.
+        parallel: Whether large batches are split among threads, one a processor.
+        fastmath: Whether floating-point arithmetic may be rearranged, as Numba's option of that name.
+        boundscheck: Whether an index out of bounds and a division by zero raise; otherwise arithmetic follows IEEE 754,
+            and an index out of bounds is undefined behaviour.
+        differentiable: False where a gradient makes no sense; asking for one raises.
+        cache: Whether the machine code is kept on disk for the next process.
+        outputs: The dtypes of the outputs, where they aren't those of the inputs: `outputs=("int32",)`.
+
+    Returns:
+        A `Kernel`, which is called like any operation of Keras.
+
+    Raises:
+        SignatureError: Where the signature can't be read or doesn't fit the function.
+
+    Gradients:
+        By `@my_kernel.backward`.
+
+    Example:
+        >>> @kernel
+        ... def power(p, x):
+        ...     return p * x**2
+        >>> float(power(3.0, 2.0))
+        12.0
+    """
+    if given is None or isinstance(given, str):
+        chosen = _options(options)
+        return lambda function: Kernel(function, parse(given) if given is not None else None, chosen)
+    return Kernel(given, None, _options(options))
+
+
+def _options(given: dict[str, Any]) -> Options:
+    known = [field.name for field in dataclasses.fields(Options)]
+    for name in given:
+        if name not in known:
+            raise SignatureError(f"`kernel` has no option `{name}`.", expected=", ".join(known), got=name)
+    outputs = given.get("outputs")
+    return Options(**{**given, "outputs": (outputs,) if isinstance(outputs, str) else outputs and tuple(outputs)})
+
+
+class Kernel:
+    """A native operation; made by `kernel`.
+
+    Args:
+        function: The Python function, or a Numba dispatcher.
+        signature: Its core dimensions; None for an elementwise function.
+        options: How it is compiled.
+        name: How errors and operations call it; the function's own by default.
+
+    Attributes:
+        name: As above.
+        function: The Python function.
+        signature: With as many inputs and outputs as the function has.
+        elementwise: Whether it takes and returns numbers.
+        arguments: The names of the inputs.
+        results: The names of the outputs.
+        gradient: The kernel that computes its gradient, or None.
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        signature: Signature | None = None,
+        options: Options | None = None,
+        *,
+        name: str | None = None,
+    ) -> None:
+        self.function = source.function_of(function)
+        self.options = options or Options()
+        self.elementwise = signature is None
+        self.name = name or self.function.__name__
+        self.gradient: Kernel | None = None
+        self._given, self._signature = function, signature
+        self._plans: dict[tuple[Given, ...], Plan] = {}
+        self._loops: dict[tuple[str, ...], Any] = {}
+        names = source.arguments_of(self.function)
+        if signature is not None:
+            count = len(signature.inputs)
+            told = f"{count} inputs and {len(signature.outputs)} outputs, because of `{signature}`"
+            names = source.require_arguments(self.function, count + len(signature.outputs), told)
+            self.arguments, self._outputs = names[:count], names[count:]
+        else:
+            self.arguments, self._outputs = names, []
+        functools.update_wrapper(self, self.function)
+        self.__signature__ = inspect.Signature(
+            [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in self.arguments]
+        )
+
+    def __call__(self, *args: Any) -> Any:
+        """Compute; tensors of any framework, KerasTensors, Variables, arrays and numbers may stand beside one another.
+
+        Raises:
+            ShapeError: Where shapes don't fit the signature.
+            DtypeError: Where a dtype isn't one that kernels compute in, or two frameworks meet.
+        """
+        if len(args) != len(self.arguments):
+            raise SignatureError(
+                f"`{self.name}` was called with {len(args)} arguments.",
+                expected=f"{len(self.arguments)}: {', '.join(self.arguments)}",
+                got=str(len(args)),
+                fix="pass one for each.",
+            )
+        bridge, values = bridges.of(self, args)
+        outputs: Sequence[Any] = bridge.call(self, values)
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def backward(self, function: Any) -> Kernel:
+        """Give the gradient by hand; the result is a kernel too, which may have a `backward` of its own.
+
+        An elementwise gradient takes (inputs..., outputs..., cotangents...) and returns a number for each input. One
+        with a signature takes the same, followed by an array for each input's gradient, which it writes in place;
+        inputs of core shape `()` are numbers, everything else is an array, of one element where the core shape is `()`.
+        Each is computed for every row of the batch; gradients of broadcast inputs are summed afterwards.
+        """
+        inner = source.function_of(function)
+        inputs, outputs = len(self.signature.inputs), len(self.signature.outputs)
+        told = f"{inputs} inputs, {outputs} outputs and {outputs} cotangents"
+        if self.elementwise:
+            source.require_arguments(inner, inputs + 2 * outputs, told)
+        else:
+            source.require_arguments(inner, 2 * (inputs + outputs), f"{told}, and {inputs} gradients to write")
+        options = dataclasses.replace(self.options, outputs=None, differentiable=True)
+        signature = None if self.elementwise else self.signature.gradient()
+        self.gradient = Kernel(function, signature, options, name=f"{self.name}_backward")
+        return self.gradient
+
+    @functools.cached_property
+    def signature(self) -> Signature:
+        """The core dimensions of every input and output."""
+        if self._signature is not None:
+            return self._signature
+        count = len(self.kinds(["float64"] * len(self.arguments)))
+        return Signature(((),) * len(self.arguments), ((),) * count)
+
+    @functools.cached_property
+    def results(self) -> list[str]:
+        """The names of the outputs."""
+        return self._outputs or [f"output {n}" for n in range(len(self.signature.outputs))]
+
+    @functools.cached_property
+    def compiled(self) -> Any:
+        """The function as Numba's dispatcher, which compiles it when it is first needed for some types."""
+        from layerwright.kernels.loops import dispatcher
+
+        return dispatcher(self._given, self.options)
+
+    @functools.cached_property
+    def fingerprint(self) -> str | None:
+        """Sixteen digits that tell it from kernels that compute something else; None where that can't be said."""
+        return source.fingerprint(self.function, str(self._signature), self.options)
+
+    @property
+    def source(self) -> str:
+        """The source of what was compiled."""
+        return source.text_of(self.function)
+
+    @property
+    def place(self) -> str:
+        """`file:line` of the function."""
+        return source.place_of(self.function)
+
+    def kinds(self, dtypes: Sequence[str]) -> Sequence[str | None]:
+        """The dtypes that the function gives for these of its inputs; None where it takes what it is given."""
+        if self.options.outputs is not None:
+            return self.options.outputs
+        if not self.elementwise:
+            return [None] * len(self.signature.outputs)
+        from layerwright.kernels.loops import returned
+
+        with _lock:
+            return returned(self, dtypes)
+
+    def plan(self, given: Sequence[Given]) -> Plan:
+        """The dtypes of a call with arguments of these; see `dtypes`."""
+        key = tuple(given)
+        if key not in self._plans:
+            self._plans[key] = plan(key, self.name, self.arguments, self.kinds)
+        return self._plans[key]
+
+    def gradient_dtypes(self, loop: Sequence[str]) -> tuple[str, ...]:
+        """The loop dtypes of the gradient for those of the kernel: inputs, outputs, cotangents, gradients."""
+        count = len(self.arguments)
+        inputs, outputs = loop[:count], loop[count:]
+        floating = [dtype if is_floating(dtype) else "float32" for dtype in loop]
+        return (*inputs, *outputs, *floating[count:], *floating[:count])
+
+    def shapes(self, shapes: Sequence[Sequence[int | None]]) -> list[tuple[int | None, ...]]:
+        """The outputs' shapes for the inputs'; None where a size isn't known.
+
+        Raises:
+            ShapeError: Where they don't fit.
+        """
+        return resolve(self.signature, [tuple(shape) for shape in shapes], self.name, self.arguments)
+
+    def loop(self, dtypes: Sequence[str]) -> Any:
+        """The machine code for loop dtypes, inputs first; compiled once."""
+        from layerwright.kernels.loops import Loop
+
+        key = tuple(dtypes)
+        with _lock:
+            if key not in self._loops:
+                self._loops[key] = Loop(self, key)
+            return self._loops[key]
+
+    def no_gradient(self) -> GradientError:
+        """The error for a gradient that isn't there."""
+        first = self.name.endswith("_backward")
+        if not self.options.differentiable:
+            return GradientError(
+                f"`{self.name}` was made with `differentiable=False`, and its gradient is asked for.",
+                fix="stop the gradient before it (`keras.ops.stop_gradient`), or leave the option out.",
+                where=self.place,
+            )
+        return GradientError(
+            f"`{self.name}` has no gradient{', so that there is no second derivative' if first else ''}.",
+            expected="a function with `@" + self.name + ".backward`",
+            got="none",
+            fix="write one, or stop the gradient before the kernel (`keras.ops.stop_gradient`).",
+            where=self.place,
+        )
+
+    def check_gradient(self, *inputs: Any, tolerance: float = 1e-6) -> None:
+        """Compare the gradient with central differences in float64.
+
+        Args:
+            inputs: Arrays or numbers; those that are floating are moved, one element after the other.
+            tolerance: The largest error that is allowed, relative to the gradient's size.
+
+        Raises:
+            GradientError: Where it is wrong: which input, the worst element, both values there.
+        """
+        from layerwright.kernels.differences import check_gradient
+
+        check_gradient(self, inputs, tolerance)
+
+    def __repr__(self) -> str:
+        what = "elementwise" if self.elementwise else f'"{self._signature}"'
+        gradient = "" if self.gradient is None else ", with a gradient"
+        return f"<kernel {self.name}({', '.join(self.arguments)}) {what}{gradient}>"
+
+
+def computed_dtypes(dtypes: Sequence[str]) -> tuple[str, ...]:
+    """Loop dtypes for these."""
+    return tuple(map(computed, dtypes))

@@ -1,0 +1,135 @@
+"""The Python function of a kernel: its text, its arguments, its place, and what tells it from every other."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from layerwright.errors import SignatureError
+
+_CONSTANTS = (int, float, complex, str, bytes, bool, type(None))
+
+
+def function_of(given: Any) -> Callable[..., Any]:
+    """The Python function behind a function or a Numba dispatcher."""
+    function = getattr(given, "py_func", given)
+    if not inspect.isfunction(function):
+        raise SignatureError(
+            "A kernel is made of a function.",
+            expected="a Python function, or what numba.njit makes of one",
+            got=type(given).__name__,
+            fix="write `@lw.kernel` above a `def`.",
+        )
+    return function
+
+
+def text_of(function: Callable[..., Any]) -> str:
+    """The source of a function, without indentation; its name and place where there is none."""
+    try:
+        return textwrap.dedent(inspect.getsource(function))
+    except (OSError, TypeError):
+        return f"# The source of {function.__qualname__} isn't there: it was defined in an interactive session.\n"
+
+
+def place_of(function: Callable[..., Any]) -> str:
+    """`file:line`."""
+    return f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+
+
+def arguments_of(function: Callable[..., Any]) -> list[str]:
+    """The names of the positional arguments.
+
+    Raises:
+        SignatureError: Where there are others, which machine code can't be given.
+    """
+    names = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            raise SignatureError(
+                f"`{function.__name__}` has the argument `{parameter}`, which a kernel can't have.",
+                expected="positional arguments",
+                got=str(parameter),
+                fix="name every argument, and write constants into the body.",
+                where=place_of(function),
+            )
+        names.append(parameter.name)
+    return names
+
+
+def require_arguments(function: Callable[..., Any], count: int, what: str) -> list[str]:
+    """The names of the arguments, where they are so many.
+
+    Raises:
+        SignatureError: Where they aren't.
+    """
+    names = arguments_of(function)
+    if len(names) != count:
+        raise SignatureError(
+            f"`{function.__name__}` has {len(names)} arguments, and needs {count}.",
+            expected=what,
+            got=f"({', '.join(names)})",
+            fix="give the function an argument for each of these.",
+            where=place_of(function),
+        )
+    return names
+
+
+def fingerprint(function: Callable[..., Any], *more: Any) -> str | None:
+    """Sixteen digits that are equal only for functions that compute the same; None where that can't be said.
+
+    They cover the source, and whatever it takes from around it: constants, arrays, other functions.
+    """
+    try:
+        parts = [*_parts(function, set()), *map(repr, more)]
+    except _Unknown:
+        return None
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+class _Unknown(Exception):
+    """Something around a function can't be told from others by its value."""
+
+
+def _parts(function: Callable[..., Any], seen: set[int]) -> Iterator[str]:
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    code = function.__code__
+    yield code.co_code.hex()
+    yield repr([c for c in code.co_consts if not inspect.iscode(c)])
+    yield repr(code.co_names)
+    around = inspect.getclosurevars(function)
+    for name, value in sorted({**around.globals, **around.nonlocals}.items()):
+        yield name
+        yield from _value(value, seen)
+    for inner in code.co_consts:
+        if inspect.iscode(inner):
+            yield inner.co_code.hex()
+
+
+def _value(value: Any, seen: set[int]) -> Iterator[str]:
+    if isinstance(value, _CONSTANTS):
+        yield repr(value)
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _value(part, seen)
+    elif isinstance(value, np.ndarray | np.generic):
+        yield f"{value.dtype} {value.shape} {hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()}"
+    elif inspect.ismodule(value):
+        yield value.__name__
+    elif inspect.isfunction(value) or hasattr(value, "py_func"):
+        yield from _parts(function_of(value), seen)
+    elif isinstance(value, type) or inspect.isbuiltin(value) or isinstance(value, np.ufunc):
+        yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}"
+    else:
+        raise _Unknown
+
+
+def label(names: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
