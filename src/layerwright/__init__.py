@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from layerwright.checks.report import Report as Report
     from layerwright.checks.subject import Spec as Spec
     from layerwright.errors import LayerwrightError as LayerwrightError
+    from layerwright.kernels.kernel import kernel as kernel
 
 __version__ = "0.1.0.dev0"
 
@@ -25,6 +26,7 @@ _PLACES = {
     "Report": "layerwright.checks.report",
     "Spec": "layerwright.checks.subject",
     "LayerwrightError": "layerwright.errors",
+    "kernel": "layerwright.kernels.kernel",
 }
 __all__ = [*_PLACES, "__version__"]
 

@@ -2,3 +2,4 @@
 
 from layerwright.kernels.kernel import Kernel as Kernel
 from layerwright.kernels.kernel import kernel as kernel
+from layerwright.kernels.native import register as register

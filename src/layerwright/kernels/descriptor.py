@@ -7,14 +7,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from layerwright.kernels.signature import Signature
+from layerwright.kernels.signature import MOST_DIMS as MOST_DIMS
+from layerwright.kernels.signature import MOST_OPERANDS as MOST_OPERANDS
+from layerwright.kernels.signature import Signature, require_room
 
 # Words of the table.
 LOOP, INPUTS, OUTPUTS, DIMS, ELEMENTWISE, THREADS, WORKER, NAME, OPERANDS = range(9)
 # Words of each operand, inputs first: the size of an element, how many core dimensions there are, the address of
 # these (an index into the named ones, or minus a fixed size), two messages, and the dtype as the framework says it.
 ITEMSIZE, RANK, CORE, MISFIT, MISTYPED, DTYPE, WIDTH = range(7)
-MOST_OPERANDS, MOST_AXES, MOST_DIMS = 32, 16, 32
+MOST_AXES = 16
 
 _kept: list[object] = []
 
@@ -43,7 +45,11 @@ def describe(
         elementwise: Whether rows are single elements, which are worth gathering into blocks.
         threads: How many may work on one call.
         worker: The address of what a thread runs.
+
+    Raises:
+        SignatureError: Where there is no room for so many operands.
     """
+    require_room(signature, name)
     operands = [*signature.inputs, *signature.outputs]
     words = np.zeros(OPERANDS + WIDTH * len(operands), np.int64)
     words[:OPERANDS] = (

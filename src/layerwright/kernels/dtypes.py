@@ -1,6 +1,6 @@
 """Which dtypes a kernel computes in; the same rules on every backend.
 
-1. All floating arguments are brought to one dtype, the widest of them, as `keras.backend.result_type` says.
+1. All floating arguments are brought to one dtype, the widest of them, float16 and bfloat16 together being float32.
 2. Python numbers take the dtype of the others: the floating one where there is one, else the integer one; alone they
    are `keras.config.floatx()`, int32 or bool.
 3. Integers and booleans stay what they are.
@@ -16,6 +16,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 import keras
+import numpy as np
 
 from layerwright.errors import DtypeError
 
@@ -66,8 +67,8 @@ def plan(
                 got=dtype,
                 fix="cast it with `keras.ops.cast`.",
             )
-    floating = _common([d for d in given if d in FLOATS]) or (keras.config.floatx() if float in given else None)
-    whole = _common([d for d in given if d in INTEGERS]) or ("int32" if int in given and not floating else None)
+    floating = _widest([d for d in given if d in FLOATS]) or (keras.config.floatx() if float in given else None)
+    whole = _widest([d for d in given if d in INTEGERS]) or ("int32" if int in given and not floating else None)
     inputs = tuple(_cast(dtype, floating, whole) for dtype in given)
     loop = tuple(map(computed, inputs))
     kinds = results(loop)
@@ -85,8 +86,16 @@ def is_floating(dtype: str) -> bool:
     return dtype in FLOATS
 
 
-def _common(dtypes: Sequence[Given]) -> str | None:
-    return str(keras.backend.result_type(*dtypes)) if dtypes else None
+def _widest(dtypes: Sequence[Given]) -> str | None:
+    """The dtype that holds the values of all floating ones, or of all integers; the same on every backend."""
+    names = [str(dtype) for dtype in dtypes]
+    if not names:
+        return None
+    if len(set(names)) == 1:
+        return names[0]
+    common = np.result_type(*map(computed, names)).name
+    # int64 and uint64 have no common integer.
+    return common if (common in FLOATS) == (names[0] in FLOATS) else "int64"
 
 
 def _cast(dtype: Given, floating: str | None, whole: str | None) -> str:

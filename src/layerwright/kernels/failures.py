@@ -4,36 +4,54 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections import deque
 from types import TracebackType
 
 from layerwright.errors import four_slots
 
 MESSAGE_BYTES = 1024
-_last = threading.local()
+# Texts and exceptions, for who raises these again: a kernel may have run on another thread than its caller.
+MOST_KEPT = 64
+_kept: deque[tuple[str, BaseException]] = deque(maxlen=MOST_KEPT)
+_lock = threading.Lock()
 
 
-def tell(name: str, error: BaseException, trace: TracebackType | None, message: int) -> None:
-    """Write what was raised into the buffer at an address, and keep it for `take`. Called by machine code."""
+def tell(name: str, place: str, error: BaseException, trace: TracebackType | None, message: int) -> None:
+    """Write what was raised into the buffer at an address, and keep it for `take`. Called by machine code.
+
+    Args:
+        name: Of the kernel.
+        place: Where its function stands, for exceptions without a line of their own.
+        error: What was raised.
+        trace: Its traceback, where Numba has one.
+        message: The address of a buffer of `MESSAGE_BYTES`.
+    """
     try:
-        said = worded(name, error, trace)
-        _last.error = error.with_traceback(trace)
+        said = worded(name, place, error, trace)
     except Exception as trouble:  # an exception that can't be shown must not hide that there was one
         said = f"`{name}` raised {type(error).__name__}, which can't be shown: {type(trouble).__name__}."
-    data = said.encode()[: MESSAGE_BYTES - 1].decode(errors="ignore").encode() + b"\0"
+    data = (
+        said.encode(errors="replace")[: MESSAGE_BYTES - 1].decode(errors="ignore").replace("\0", " ").encode() + b"\0"
+    )
+    with _lock:
+        _kept.append((data[:-1].decode(), error.with_traceback(trace)))
     ctypes.memmove(message, data, len(data))
 
 
-def worded(name: str, error: BaseException, trace: TracebackType | None) -> str:
+def worded(name: str, place: str, error: BaseException, trace: TracebackType | None) -> str:
     """The exception in four slots: the kernel, the class and the message, the user's line."""
     said = str(error)
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    where = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else None
+    # What Numba itself raises, for an index or a division, has no line: the function's own is as near as can be said.
+    where = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else place
     return four_slots(f"`{name}` raised {type(error).__name__}{f': {said}' if said else '.'}", where=where)
 
 
-def take() -> BaseException | None:
-    """The last exception that a kernel raised on this thread, once."""
-    error = getattr(_last, "error", None)
-    _last.error = None
-    return error
+def take(message: str) -> BaseException | None:
+    """An exception that a message is about, once."""
+    with _lock:
+        found = next((kept for kept in _kept if kept[0] == message), None)
+        if found is not None:
+            _kept.remove(found)
+    return found[1] if found is not None else None

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import inspect
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import Any, ClassVar, overload
+
+import keras
 
 from layerwright.errors import GradientError, SignatureError
-from layerwright.kernels import bridges, source
+from layerwright.kernels import bridges, native, source
 from layerwright.kernels.dtypes import Given, Plan, computed, is_floating, plan
 from layerwright.kernels.signature import Signature, parse, resolve
 
@@ -101,6 +104,9 @@ class Kernel:
         gradient: The kernel that computes its gradient, or None.
     """
 
+    # AutoGraph of TensorFlow leaves alone what has this: there is nothing in a kernel for it to rewrite.
+    autograph_info__: ClassVar[dict[str, Any]] = {}
+
     def __init__(
         self,
         function: Any,
@@ -129,6 +135,7 @@ class Kernel:
         self.__signature__ = inspect.Signature(
             [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in self.arguments]
         )
+        native.announce(self)
 
     def __call__(self, *args: Any) -> Any:
         """Compute; tensors of any framework, KerasTensors, Variables, arrays and numbers may stand beside one another.
@@ -173,8 +180,17 @@ class Kernel:
         """The core dimensions of every input and output."""
         if self._signature is not None:
             return self._signature
-        count = len(self.kinds(["float64"] * len(self.arguments)))
+        count = source.returned_count(self.function) or self._returned_count()
         return Signature(((),) * len(self.arguments), ((),) * count)
+
+    def _returned_count(self) -> int:
+        """How many numbers an elementwise function returns, as Numba sees it."""
+        from numba.core.errors import NumbaError
+
+        for dtype in ("float64", "int64", "bool"):
+            with contextlib.suppress(NumbaError):
+                return len(self.kinds([dtype] * len(self.arguments)))
+        return len(self.kinds(["float64"] * len(self.arguments)))
 
     @functools.cached_property
     def results(self) -> list[str]:
@@ -216,9 +232,9 @@ class Kernel:
 
     def plan(self, given: Sequence[Given]) -> Plan:
         """The dtypes of a call with arguments of these; see `dtypes`."""
-        key = tuple(given)
+        key = (keras.config.floatx(), *given)
         if key not in self._plans:
-            self._plans[key] = plan(key, self.name, self.arguments, self.kinds)
+            self._plans[key] = plan(given, self.name, self.arguments, self.kinds)
         return self._plans[key]
 
     def gradient_dtypes(self, loop: Sequence[str]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from numba.extending import intrinsic
 from numba.np import arrayobj
 
 from layerwright.errors import SignatureError
+from layerwright.kernels import cache
 from layerwright.kernels.machine import BYTES, I64
 from layerwright.kernels.signature import Signature
 
@@ -43,17 +44,26 @@ class Loop:
     """
 
     def __init__(self, kernel: Kernel, dtypes: Sequence[str]) -> None:
-        scalars = [numba.from_dtype(np.dtype(dtype)) for dtype in dtypes]
-        make = _elementwise if kernel.elementwise else _rows
-        body = make(kernel.compiled, kernel.signature, scalars, kernel.name)
-
-        def loop(arguments, dimensions, steps, message):  # type: ignore[no-untyped-def]
-            return body(arguments, dimensions, steps, message)
-
-        loop.__name__ = loop.__qualname__ = f"loop_of_{kernel.name}"
-        self._compiled = numba.cfunc(types.int64(*[types.int64] * 4))(loop)
         self.dtypes = tuple(dtypes)
-        self.address: int = self._compiled.address
+        kept = cache.load(kernel, "loop", dtypes)
+        if kept is not None:
+            self._kept, self.address = cache.thawed(kept)
+            return
+        callback = _compiled_loop(kernel, dtypes)
+        self._kept, self.address = callback, int(callback.address)
+        cache.store(kernel, "loop", dtypes, cache.frozen(callback, kernel.compiled))
+
+
+def _compiled_loop(kernel: Kernel, dtypes: Sequence[str]) -> Any:
+    scalars = [numba.from_dtype(np.dtype(dtype)) for dtype in dtypes]
+    make = _elementwise if kernel.elementwise else _rows
+    body = make(kernel.compiled, kernel.signature, scalars, (kernel.name, kernel.place))
+
+    def loop(arguments, dimensions, steps, message):  # type: ignore[no-untyped-def]
+        return body(arguments, dimensions, steps, message)
+
+    loop.__name__ = loop.__qualname__ = f"loop_of_{kernel.name}"
+    return numba.cfunc(types.int64(*[types.int64] * 4))(loop)
 
 
 def dispatcher(given: Any, options: Options) -> Any:
@@ -70,6 +80,9 @@ def returned(kernel: Kernel, dtypes: Sequence[str]) -> list[str | None]:
     Raises:
         SignatureError: Where that isn't a number, or a tuple of numbers.
     """
+    kept: list[str | None] | None = cache.load(kernel, "kinds", dtypes)
+    if kept is not None:
+        return kept
     result = _compile(kernel.compiled, [numba.from_dtype(np.dtype(dtype)) for dtype in dtypes]).return_type
     parts = result.types if isinstance(result, types.BaseTuple) else [result]
     names = [_dtype_name(part) for part in parts]
@@ -81,6 +94,7 @@ def returned(kernel: Kernel, dtypes: Sequence[str]) -> list[str | None]:
             fix='return one for each output; to fill arrays, give a signature such as `@lw.kernel("(t)->(t)")`.',
             where=kernel.place,
         )
+    cache.store(kernel, "kinds", dtypes, names)
     return names
 
 
@@ -97,7 +111,7 @@ def _compile(function: Any, arguments: Sequence[Any]) -> Any:
     return function.overloads[tuple(arguments)].signature
 
 
-def _elementwise(function: Any, signature: Signature, scalars: Sequence[Any], name: str) -> Any:
+def _elementwise(function: Any, signature: Signature, scalars: Sequence[Any], told: tuple[str, str]) -> Any:
     count = len(signature.inputs)
     inputs, outputs = scalars[:count], scalars[count:]
     called = _compile(function, inputs)
@@ -120,7 +134,7 @@ def _elementwise(function: Any, signature: Signature, scalars: Sequence[Any], na
                     values = [_load(context, builder, s, p) for s, p in zip(inputs, at, strict=False)]
                     status, value = _call(context, builder, function, called, values)
                     with builder.if_then(status.is_error, likely=False):
-                        _tell(context, builder, status, args[3], name)
+                        _tell(context, builder, status, args[3], told)
                         builder.store(I64(1), result)
                         builder.branch(end)
                     for out, pointer, (kind, part) in zip(
@@ -143,7 +157,7 @@ def _elementwise(function: Any, signature: Signature, scalars: Sequence[Any], na
     return body
 
 
-def _rows(function: Any, signature: Signature, scalars: Sequence[Any], name: str) -> Any:
+def _rows(function: Any, signature: Signature, scalars: Sequence[Any], told: tuple[str, str]) -> Any:
     count = len(signature.inputs)
     operands = [*signature.inputs, *signature.outputs]
     kinds = [
@@ -171,7 +185,7 @@ def _rows(function: Any, signature: Signature, scalars: Sequence[Any], name: str
                 ]
                 status, _ = _call(context, builder, function, called, values)
                 with builder.if_then(status.is_error, likely=False):
-                    _tell(context, builder, status, args[3], name)
+                    _tell(context, builder, status, args[3], told)
                     builder.store(I64(1), result)
                     builder.branch(end)
             builder.branch(end)
@@ -240,7 +254,7 @@ def _call(context: Any, builder: Any, function: Any, called: Any, values: Sequen
     return context.call_internal_no_propagate(builder, compiled.fndesc, called, values)
 
 
-def _tell(context: Any, builder: Any, status: Any, message: Any, name: str) -> None:
+def _tell(context: Any, builder: Any, status: Any, message: Any, told: tuple[str, str]) -> None:
     """Word the exception into `message`; only here is Python entered, and the GIL taken."""
     api = context.get_python_api(builder)
     gil = api.gil_ensure()
@@ -254,13 +268,13 @@ def _tell(context: Any, builder: Any, status: Any, message: Any, name: str) -> N
     )
     module = api.import_module(context.insert_const_string(builder.module, "layerwright.kernels.failures"))
     tell = api.object_getattr_string(module, "tell")
-    said = api.string_from_string(context.insert_const_string(builder.module, name))
+    name, place = (api.string_from_string(context.insert_const_string(builder.module, text)) for text in told)
     room = api.long_from_longlong(message)
     with builder.if_then(cgutils.is_null(builder, builder.load(trace))):
         api.incref(api.borrow_none())
         builder.store(api.borrow_none(), trace)
-    answer = api.call_function_objargs(tell, (said, builder.load(value), builder.load(trace), room))
-    for owned in (answer, room, said, tell, module, *map(builder.load, (kind, value, trace))):
+    answer = api.call_function_objargs(tell, (name, place, builder.load(value), builder.load(trace), room))
+    for owned in (answer, room, name, place, tell, module, *map(builder.load, (kind, value, trace))):
         api.decref(owned)
     api.err_clear()
     api.gil_release(gil)

@@ -11,6 +11,8 @@ from layerwright.errors import ShapeError, SignatureError
 
 Dims = tuple[str | int, ...]
 Shape = tuple[int | None, ...]
+# What machine code has room for.
+MOST_OPERANDS, MOST_DIMS = 32, 32
 _OPERAND = re.compile(r"\(([^()]*)\)")
 _SIDE = re.compile(r"\s*(\([^()]*\)\s*(,\s*\([^()]*\)\s*)*)?")
 
@@ -77,6 +79,27 @@ def parse(text: str) -> Signature:
                     fix="pass an array whose size it is, or write the size as a number.",
                 )
     return Signature(inputs, outputs)
+
+
+def require_room(signature: Signature, name: str) -> None:
+    """Refuse a kernel for which machine code has no room.
+
+    Raises:
+        SignatureError: Where it has more than 32 operands, or dimensions.
+    """
+    operands = [*signature.inputs, *signature.outputs]
+    for count, what in ((len(operands), "operands"), (len(signature.names), "dimensions"), *_core_ranks(operands)):
+        if count > MOST_OPERANDS:
+            raise SignatureError(
+                f"`{name}` has {count} {what}.",
+                expected=f"{MOST_OPERANDS} at most",
+                got=str(count),
+                fix="stack arrays of one shape into one argument.",
+            )
+
+
+def _core_ranks(operands: Sequence[Dims]) -> list[tuple[int, str]]:
+    return [(len(dims), "core dimensions in one operand") for dims in operands]
 
 
 def _operands(text: str, side: str) -> tuple[Dims, ...]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
+import dis
 import hashlib
 import inspect
 import textwrap
@@ -79,6 +82,32 @@ def require_arguments(function: Callable[..., Any], count: int, what: str) -> li
     return names
 
 
+def returned_count(function: Callable[..., Any]) -> int | None:
+    """How many values a function returns, as its text says: None where that doesn't say it."""
+    try:
+        tree = ast.parse(text_of(function))
+    except SyntaxError:
+        return None
+    found = next((n for n in tree.body if isinstance(n, ast.FunctionDef)), None)
+    if found is None:
+        return None
+    values = [n.value for n in _own_nodes(found) if isinstance(n, ast.Return) and n.value is not None]
+    if not values or any(isinstance(value, ast.Name | ast.Call | ast.IfExp) for value in values):
+        return None
+    counts = {len(value.elts) if isinstance(value, ast.Tuple) else 1 for value in values}
+    return counts.pop() if len(counts) == 1 else None
+
+
+def _own_nodes(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """The nodes of a function, without those of functions inside of it."""
+    queue: list[ast.AST] = list(function.body)
+    while queue:
+        node = queue.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.Lambda):
+            queue.extend(ast.iter_child_nodes(node))
+
+
 def fingerprint(function: Callable[..., Any], *more: Any) -> str | None:
     """Sixteen digits that are equal only for functions that compute the same; None where that can't be said.
 
@@ -89,6 +118,25 @@ def fingerprint(function: Callable[..., Any], *more: Any) -> str | None:
     except _Unknown:
         return None
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def is_settled(function: Callable[..., Any]) -> bool:
+    """Whether everything is there that a function takes from around it; what is defined further down isn't yet."""
+    names = {i.argval for i in dis.get_instructions(function) if i.opname == "LOAD_GLOBAL"}
+    around = function.__globals__
+    return all(name in around or hasattr(builtins, name) for name in names) and all(map(_is_full, _cells(function)))
+
+
+def _cells(function: Callable[..., Any]) -> Sequence[Any]:
+    return function.__closure__ or ()
+
+
+def _is_full(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
 
 
 class _Unknown(Exception):

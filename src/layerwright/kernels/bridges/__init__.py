@@ -23,6 +23,14 @@ def of(kernel: Kernel, args: Sequence[Any]) -> tuple[Any, list[Any]]:
     Raises:
         DtypeError: Where tensors of two frameworks meet.
     """
+    # First what is by far the most frequent where every microsecond counts.
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        for a in args:
+            if type(a) is not torch.Tensor and type(a) is not torch.nn.Parameter:
+                break
+        else:
+            return _bridge("torch"), list(args)
     values = [keras.ops.convert_to_tensor(a) if isinstance(a, keras.Variable) else a for a in args]
     names = list(dict.fromkeys(name for value in values if (name := _home(value)) is not None))
     if "keras" in names:
@@ -38,6 +46,11 @@ def of(kernel: Kernel, args: Sequence[Any]) -> tuple[Any, list[Any]]:
 
 
 def _bridge(name: str) -> Any:
+    if name == "torch":
+        # `torch.compile` follows an import statement, and no call of `import_module`.
+        from layerwright.kernels.bridges import torch
+
+        return torch
     return importlib.import_module(f"{__name__}.{name}")
 
 

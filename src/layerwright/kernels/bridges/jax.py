@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from layerwright.kernels import native
+from layerwright.kernels.bridges import jax_sharding as sharding
 from layerwright.kernels.bridges import numpy as host
 from layerwright.kernels.dtypes import WEAK, is_floating
 
@@ -84,7 +85,7 @@ def _differentiable(kernel: Kernel, dtypes: tuple[str, ...]) -> Callable[..., tu
         )
 
     primal.defvjp(forward, backward)
-    return primal
+    return lambda *inputs: primal(*_alike(inputs))
 
 
 def _summed(gradient: Any, shape: tuple[int, ...]) -> Any:
@@ -99,13 +100,48 @@ def _run(kernel: Kernel, dtypes: tuple[str, ...], inputs: Sequence[Any]) -> tupl
     ranks = [x.ndim - len(dims) for x, dims in zip(inputs, kernel.signature.inputs, strict=True)]
     lead = max(ranks, default=0)
     level = [x.reshape((1,) * (lead - rank) + x.shape) for x, rank in zip(inputs, ranks, strict=True)]
-    shapes = kernel.shapes([x.shape for x in level])
-    results = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in zip(shapes, dtypes[len(level) :], strict=True)]
+    if sharding.many_devices() and not _varying(level):  # inside of `shard_map` there are shards only
+        again = partial(_run_level, kernel, dtypes)
+        return sharding.partitioned(partial(_foreign, kernel, dtypes), kernel.signature, level, again)
+    return _foreign(kernel, dtypes, *level)
+
+
+def _run_level(kernel: Kernel, dtypes: tuple[str, ...], *inputs: Any) -> tuple[Any, ...]:
+    return _run(kernel, dtypes, inputs)
+
+
+def _foreign(kernel: Kernel, dtypes: tuple[str, ...], *inputs: Any) -> tuple[Any, ...]:
+    """The call into machine code, of inputs with as many leading axes each."""
+    shapes = kernel.shapes([x.shape for x in inputs])
+    results = [_like(inputs, shape, dtype) for shape, dtype in zip(shapes, dtypes[len(inputs) :], strict=True)]
     if not _native():
         return tuple(
-            jax.pure_callback(lambda *x: _on_host(kernel, dtypes, x), results, *level, vmap_method="expand_dims")
+            jax.pure_callback(lambda *x: _on_host(kernel, dtypes, x), results, *inputs, vmap_method="expand_dims")
         )
-    return tuple(jax.ffi.ffi_call(_target(kernel, dtypes), results, vmap_method="expand_dims")(*level))
+    return tuple(jax.ffi.ffi_call(_target(kernel, dtypes), results, vmap_method="expand_dims")(*inputs))
+
+
+def _like(inputs: Sequence[Any], shape: Sequence[int | None], dtype: str) -> Any:
+    """The type of a result; inside of `shard_map` it varies over the axes over which the inputs do."""
+    if not _varying(inputs):
+        return jax.ShapeDtypeStruct(shape, dtype)
+    return jax.typeof(inputs[0]).update(shape=tuple(shape), dtype=np.dtype(dtype))
+
+
+def _varying(inputs: Sequence[Any]) -> frozenset[Any]:
+    """The axes of a `shard_map` over which any of the inputs varies."""
+    found: frozenset[Any] = frozenset()
+    for kind in map(jax.typeof, inputs):
+        axes: Any = getattr(kind, "vma", None) or getattr(getattr(kind, "mat", None), "varying", ())
+        found |= frozenset(axes)
+    return found
+
+
+def _alike(inputs: Sequence[Any]) -> list[Any]:
+    """Inputs that vary over the same axes of a `shard_map`; what was replicated is summed over them in the gradient."""
+    varying = _varying(inputs)
+    missing = [tuple(sorted(varying - _varying([x]))) for x in inputs]
+    return [jax.lax.pcast(x, axes, to="varying") if axes else x for x, axes in zip(inputs, missing, strict=True)]
 
 
 def _on_host(kernel: Kernel, dtypes: tuple[str, ...], inputs: Sequence[Any]) -> list[np.ndarray]:
@@ -114,7 +150,7 @@ def _on_host(kernel: Kernel, dtypes: tuple[str, ...], inputs: Sequence[Any]) -> 
 
 @cache
 def _native() -> bool:
-    return native.allowed() and jax.default_backend() == "cpu"
+    return native.usable("jax") and jax.default_backend() == "cpu"
 
 
 def _target(kernel: Kernel, dtypes: tuple[str, ...]) -> str:

@@ -21,20 +21,19 @@ def call(kernel: Kernel, values: Sequence[Any]) -> list[np.ndarray]:
     """Call a kernel with arrays and numbers."""
     arrays = [value if type(value) in WEAK else np.asarray(value) for value in values]
     plan = kernel.plan([type(a) if type(a) in WEAK else a.dtype.name for a in arrays])
-    inputs = [np.asarray(a, dtype) for a, dtype in zip(arrays, plan.loop, strict=False)]
-    outputs = compute(kernel, plan.loop, inputs)
+    outputs = compute(kernel, plan.loop, arrays)
     return [y.astype(dtype, copy=False) for y, dtype in zip(outputs, plan.outputs, strict=True)]
 
 
 def compute(kernel: Kernel, dtypes: Sequence[str], inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Run a kernel on arrays of its loop dtypes.
+    """Run a kernel on arrays, as its loop dtypes.
 
     Raises:
         ShapeError: Where shapes don't fit the signature.
         Exception: What the kernel raises, with a note that says where.
     """
     run = _entry()
-    arrays = [np.asarray(x, order="C") for x in inputs]
+    arrays = [np.asarray(x, dtype, order="C") for x, dtype in zip(inputs, dtypes, strict=False)]
     shapes = kernel.shapes([x.shape for x in arrays])
     outputs: list[Any] = [
         np.empty([size or 0 for size in shape], dtype)
@@ -58,8 +57,8 @@ def compute(kernel: Kernel, dtypes: Sequence[str], inputs: Sequence[np.ndarray])
 
 
 def raised(message: str) -> BaseException:
-    """What a kernel raised on this thread, with its place as a note; else an error of layerwright's."""
-    error = failures.take()
+    """What a kernel raised, with its place as a note; else an error of layerwright's."""
+    error = failures.take(message)
     if error is None:
         return KernelError(message)
     error.add_note(message)

@@ -1,0 +1,102 @@
+"""Kernels as operations of PyTorch's dispatcher: eager, autograd, `torch.compile`, `torch.export`, `torch.func`."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from layerwright.kernels.bridges.torch_operations import Operation, device, make, registered
+from layerwright.kernels.dtypes import WEAK
+
+if TYPE_CHECKING:
+    from layerwright.kernels.kernel import Kernel
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """How arguments of some dtypes are computed.
+
+    Attributes:
+        name: The operation's; `torch.compile` takes constants such as this one from a function that it doesn't follow.
+        given: What each argument is cast to.
+        loop: What it is computed in.
+        outputs: What the outputs are cast to.
+        plain: Whether every argument is a tensor, and nothing is cast.
+    """
+
+    name: str
+    given: tuple[torch.dtype, ...]
+    loop: tuple[torch.dtype, ...]
+    outputs: tuple[torch.dtype, ...]
+    plain: bool
+
+
+_lock = threading.RLock()
+_calls: dict[tuple[Any, ...], tuple[Kernel, Kernel | None, Call]] = {}
+_operations: dict[tuple[Any, ...], tuple[Kernel, Kernel | None, Operation]] = {}
+
+
+def call(kernel: Kernel, values: Sequence[Any]) -> Sequence[torch.Tensor]:
+    """Call a kernel with tensors; arrays and numbers go to the tensors' device."""
+    how = _how(kernel, tuple([v.dtype if isinstance(v, torch.Tensor) else type(v) for v in values]))
+    if how is None:
+        return call(
+            kernel, [v if isinstance(v, torch.Tensor) or type(v) in WEAK else torch.as_tensor(v) for v in values]
+        )
+    if not how.plain:
+        values = _cast(values, how)
+    try:
+        outputs = registered[how.name](*values)
+    except RuntimeError:
+        kernel.shapes([tuple(x.shape) for x in values])  # where shapes are what is wrong, this says it better
+        raise
+    if how.plain:
+        return outputs
+    return [y if y.dtype == dtype else y.to(dtype) for y, dtype in zip(outputs, how.outputs, strict=True)]
+
+
+def operation(kernel: Kernel, dtypes: tuple[str, ...]) -> Operation:
+    """A kernel for some loop dtypes as a differentiable function of PyTorch."""
+    key = (id(kernel), id(kernel.gradient), dtypes)
+    found = _operations.get(key)
+    if found is None:
+        with _lock:
+            found = _operations.setdefault(key, (kernel, kernel.gradient, make(kernel, dtypes)))
+    return found[2]
+
+
+@torch.compiler.assume_constant_result
+def _how(kernel: Kernel, given: tuple[Any, ...]) -> Call | None:
+    """How a call with these dtypes and classes of numbers is computed; None where there is anything else."""
+    key = (id(kernel), id(kernel.gradient), given)
+    found = _calls.get(key)
+    if found is None:
+        if not all(isinstance(kind, torch.dtype) or kind in WEAK for kind in given):
+            return None
+        found = _calls[key] = (kernel, kernel.gradient, _planned(kernel, given))
+    return found[2]
+
+
+def _planned(kernel: Kernel, given: tuple[Any, ...]) -> Call:
+    plan = kernel.plan([dtype if dtype in WEAK else str(dtype).removeprefix("torch.") for dtype in given])
+    count = len(given)
+    inputs, loop, outputs = (
+        tuple([getattr(torch, name) for name in names]) for names in (plan.inputs, plan.loop, plan.outputs)
+    )
+    plain = given == loop[:count] and outputs == loop[count:]
+    return Call(operation(kernel, plan.loop).name, inputs, loop[:count], outputs, plain)
+
+
+def _cast(values: Sequence[Any], how: Call) -> list[torch.Tensor]:
+    where = device(values)
+    return [
+        v.to(dtype)
+        if isinstance(v, torch.Tensor)
+        # A number is first what the tensors beside it are, and loses its last digits as they have.
+        else torch.tensor(v, dtype=given, device=where).to(dtype)
+        for v, given, dtype in zip(values, how.given, how.loop, strict=True)
+    ]
