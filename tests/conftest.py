@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from layerwright import backends
 
@@ -20,6 +21,11 @@ from layerwright import backends
 os.environ["KERAS_BACKEND"] = backends.choose()
 os.environ["KERAS_HOME"] = tempfile.mkdtemp(prefix="layerwright-tests-")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+
+# How long something takes depends on what else runs on the machine.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 
 
 def pytest_report_header() -> str:

@@ -62,7 +62,8 @@ def check(
     backends.running()
     from layerwright.checks import rule, runner
 
-    rules = rule.select(select, ignore)
+    rules = rule.select(_words(select), _words(ignore))
+    _require_no_shapes(inputs, keyword_inputs)
     allowed = {rule.find(name).name: reason for name, reason in (allow or {}).items()}
     for name, reason in allowed.items():
         if not (isinstance(reason, str) and reason.strip()):
@@ -78,6 +79,23 @@ def check(
     from layerwright.checks.processes import elsewhere
 
     return runner.run(made, rules, allowed, elsewhere.load)
+
+
+def _words(names: Any) -> Any:
+    """Names as a list: a single one may be given as text."""
+    return [word.strip() for word in names.split(",")] if isinstance(names, str) else names
+
+
+def _require_no_shapes(inputs: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
+    """Refuse a bare shape among the inputs: it says nothing of the dtype, and a layer would take it for a tuple."""
+    for value in (*inputs, *keywords.values()):
+        if isinstance(value, tuple) and None in value and all(d is None or isinstance(d, int) for d in value):
+            raise InputsError(
+                f"`check` was given the shape {value} as an input.",
+                expected="an array, or a Spec",
+                got="a tuple",
+                fix=f"write lw.Spec({value}).",
+            )
 
 
 def _subject(subject: Any, inputs: tuple[Any, ...], keywords: Mapping[str, Any], batched: bool) -> Subject:

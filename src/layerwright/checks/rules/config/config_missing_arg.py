@@ -93,13 +93,15 @@ def _finding(lab: Lab, component: Component, argument: Argument, lost: str) -> F
     whose = f"`{component.name}.get_config()`" if written else f"`{component.name}` inherits a `get_config()` that"
     attribute = name if hasattr(component.layer, name) else f"_{name}" if hasattr(component.layer, f"_{name}") else name
     line = f'"{name}": {_written(getattr(component.layer, attribute, None), attribute)}'
+    layer = isinstance(getattr(component.layer, attribute, None), keras.layers.Layer)
+    also = ", and make a layer of it again in `from_config`" if layer else ""
     return lab.finding(
         f"{whose} leaves out the argument `{name}`, so that {effect}.",
         expected=f"a key `{name}`",
         got=lost,
-        fix=f"add {line} to what `get_config` returns."
+        fix=f"add {line} to what `get_config` returns{also}."
         if written
-        else f"write `get_config` and return {{**super().get_config(), {line}}}.",
+        else f"write `get_config` and return {{**super().get_config(), {line}}}{also}.",
         at=written or (argument.init, argument.node),
         severity="error" if argument.required else "warning",
     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -16,15 +18,40 @@ from layerwright.checks.source import Function
 LARGEST = 65504.0
 
 
-def both(lab: Lab, feed: Feed) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def both(lab: Lab, feed: Feed, training: bool = False) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Outputs in float32 and under `mixed_float16`, with equal weights."""
-    full, half = lab.in_policy("float32", feed), lab.in_policy("mixed_float16", feed)
+    full, half = (lab.in_policy(policy, feed, training) for policy in ("float32", "mixed_float16"))
     if not full.ok and full.skipped is None:
         raise Skip("the layer fails in float32 at these inputs")
     outputs = half.get().outputs
     if any(map(textual, outputs)):
         raise Skip("the outputs aren't numbers")
     return full.get().outputs, [y.astype("float32") for y in outputs]
+
+
+def with_mask(lab: Lab) -> Feed | None:
+    """The subject's own inputs with a mask that ends one step early, where `call` takes one for a batch of sequences."""
+    first = lab.feed.args[0] if len(lab.feed.args) == 1 else None
+    takes = lab.components and "mask" in parameters(lab.components[0].layer.call)
+    if (
+        not takes
+        or "mask" in lab.feed.kwargs
+        or not isinstance(first, np.ndarray)
+        or first.ndim < 3
+        or first.shape[1] < 2
+    ):
+        return None
+    mask = np.ones(first.shape[:2], bool)
+    mask[:, -1] = False
+    return lab.feed.with_keywords(mask=mask)
+
+
+def parameters(function: Any) -> Mapping[str, Any]:
+    """The parameters of a function by name; none where they can't be read."""
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return {}
 
 
 def tiny(lab: Lab) -> Iterator[tuple[Component, Function, ast.AST, float]]:

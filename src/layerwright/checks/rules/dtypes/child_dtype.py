@@ -12,7 +12,7 @@ from layerwright.checks.report import Finding
 from layerwright.checks.rule import rule
 
 
-@rule("LW505", "warning")
+@rule("LW505", "warning", hides=("policy-ignored",))
 def child_dtype(lab: Lab) -> Iterator[Finding]:
     """A sublayer follows the global dtype policy instead of its parent's.
 

@@ -6,7 +6,7 @@ from layerwright.checks.feed import finite, magnitude
 from layerwright.checks.lab import Lab
 from layerwright.checks.report import Finding
 from layerwright.checks.rule import rule
-from layerwright.checks.rules.dtypes._limits import LARGEST, both
+from layerwright.checks.rules.dtypes._limits import LARGEST, both, with_mask
 
 
 @rule("LW504", "error")
@@ -55,5 +55,19 @@ def float16_overflow(lab: Lab) -> Iterator[Finding]:
             expected=f"finite numbers: in float32 the output is at most {max(map(magnitude, full)):.3g}",
             got="NaN or infinity under mixed_float16",
             fix="compute squares, sums and exponentials in float32 (`ops.cast(x, 'float32')`) and cast the result back.",
+            at=component.source.method("call"),
+        )
+        return
+    masked = with_mask(lab)
+    if masked is None:
+        return
+    full, half = both(lab, masked)
+    if finite(full) and not finite(half):
+        component = lab.components[0]
+        yield lab.finding(
+            f"In float16 `{component.name}` gives NaN or infinity where a step is masked.",
+            expected="finite numbers, as in float32",
+            got="NaN or infinity under mixed_float16",
+            fix="put the mask in with `ops.where`, or with a number that float16 holds, such as -6e4: 1e9 is infinite there.",
             at=component.source.method("call"),
         )

@@ -6,7 +6,7 @@ from layerwright.checks.feed import finite
 from layerwright.checks.lab import Lab
 from layerwright.checks.report import Finding
 from layerwright.checks.rule import rule
-from layerwright.checks.rules.dtypes._limits import both, tiny
+from layerwright.checks.rules.dtypes._limits import both, parameters, tiny
 
 
 @rule("LW503", "error", hides=("nonfinite-output", "nonfinite-gradient", "float16-overflow"))
@@ -47,8 +47,11 @@ def float16_underflow(lab: Lab) -> Iterator[Finding]:
     ## Source
     Keras pull request 17571 (family).
     """
-    full, half = both(lab, lab.feed.zeros())
-    if not finite(full) or finite(half):
+    for training in (False, True) if "training" in parameters(lab.called.get().layer.call) else (False,):
+        full, half = both(lab, lab.feed.zeros(), training)
+        if finite(full) and not finite(half):
+            break
+    else:
         return
     found = next(tiny(lab), None)
     component = found[0] if found is not None else lab.components[0]

@@ -36,7 +36,7 @@ def user_layer(lab: Lab) -> Any:
     layer = lab.called.get().layer
     own = type(layer).__module__.split(".")[0] != "keras"
     if not own or isinstance(layer, keras.Model) or internals.is_cell(layer):
-        raise Skip("masks pass through layers that the user wrote, and this is none")
+        raise Skip("masks are checked on layers of your own: this is a model, a cell, or one of Keras'")
     return layer
 
 

@@ -10,6 +10,13 @@ from layerwright.checks.rules.models._training import attributes, models, overri
 APPLYING = {"apply_gradients", "apply", "stateless_apply"}
 SCALING = {"scale_loss", "compute_loss_and_updates", "get_scaled_loss"}
 
+FIX = "write `loss = self.optimizer.scale_loss(loss)` before the gradients are taken, and report the loss as it was."
+# Outside of the scope in which Keras puts the optimizer's variables, `scale_loss` has no scale.
+FIXES = {
+    "jax": "differentiate `self.compute_loss_and_updates(..., optimizer_variables=optimizer_variables)`, which scales the "
+    "loss and returns the loss as it was beside it, or change `compute_loss` alone."
+}
+
 
 @rule("LW806", "error")
 def no_loss_scaling(lab: Lab) -> Iterator[Finding]:
@@ -85,9 +92,9 @@ def no_loss_scaling(lab: Lab) -> Iterator[Finding]:
         yield lab.finding(
             f"`{component.name}.train_step` applies gradients of a loss that wasn't scaled, so that updates are 32768 times too "
             "small under `mixed_float16`.",
-            expected="loss = self.optimizer.scale_loss(loss)",
+            expected="gradients of the scaled loss",
             got="the gradients of the loss itself",
-            fix="write `loss = self.optimizer.scale_loss(loss)` before the gradients are taken.",
+            fix=FIXES.get(lab.backend, FIX),
             at=applied[0],
         )
 

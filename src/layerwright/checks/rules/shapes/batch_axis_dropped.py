@@ -65,6 +65,6 @@ def batch_axis_dropped(lab: Lab) -> Iterator[Finding]:
             f"`{component.name}` drops the batch axis of its output.",
             expected=f"({size}, ...) for {size} rows and (1, ...) for one",
             got=f"{shape} for {size} rows and {single} for one",
-            fix="name the axis in `squeeze`, and reduce over every axis but 0.",
+            fix="leave axis 0 as it comes: name the axis in `squeeze`, reduce over every axis but 0, and let `reshape` infer it (`-1`).",
             at=component.source.method("call"),
         )
