@@ -196,3 +196,42 @@ def test_an_exception_whose_text_raises_is_an_outcome_too():
     report = lw.check(Raises, X)
     assert report.problem is not None
     assert "Rude" in report.problem.message
+
+
+def test_the_process_is_as_before_whatever_a_layer_does(monkeypatch):
+    import os
+    import random
+
+    class Rude(keras.layers.Layer):
+        def call(self, x):
+            os.chdir("/")
+            os.environ["LAYERWRIGHT_RUDE"] = "1"
+            keras.config.set_image_data_format("channels_first")
+            np.seterr(all="raise")
+            random.random()
+            return x
+
+    def world():
+        return os.getcwd(), dict(os.environ), keras.config.image_data_format(), np.geterr(), random.getstate()
+
+    dense = keras.layers.Dense(3)
+    before = world()
+    lw.check(Rude, np.ones((2, 4), "float32"))
+    lw.check(dense, np.ones((2, 4), "float32"), select="config")
+    assert world() == before
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"allow": "batch-dependence"}, "`allow` takes rules with reasons."),
+        ({"inputs": ((None, 8),)}, "`check` was given the shape (None, 8) as an input."),
+    ],
+)
+def test_wrong_arguments_are_told_in_four_slots(wrong, message):
+    inputs = wrong.pop("inputs", (np.ones((2, 4), "float32"),))
+    with pytest.raises(lw.LayerwrightError) as caught:
+        lw.check(lambda: keras.layers.Dense(2), *inputs, **wrong)
+    assert str(caught.value).splitlines()[0] == message
+    with pytest.raises(lw.LayerwrightError, match="`Spec` takes a shape"):
+        lw.Spec(3)

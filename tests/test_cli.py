@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import types
+import zipfile
 from pathlib import Path
 
 import child
@@ -309,6 +310,50 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_is_checked(run,
     )
 
 
+def test_a_report_is_never_written_over_source_and_leaves_no_empty_file(run, reports, path, tmp_path):
+    before = Path("layers.py").read_text()
+    status, out, err = run("check", "layers.py", "--backend", "jax", "--json-report", "layers.py")
+    assert (status, out, Path("layers.py").read_text()) == (2, "", before)
+    assert err.splitlines()[0] == "The report would be written over `layers.py`."
+    assert run("check", "nowhere.py", "--json-report", "report.json")[0] == 2
+    assert not (tmp_path / "report.json").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+def test_a_report_that_finds_no_room_is_told_after_the_text(run, reports, path):
+    reports(faulty(path))
+    status, out, err = run("check", "layers.py", "--backend", "jax", "--json-report", "/dev/full")
+    assert status == 2
+    assert out.startswith("layers.py:10  LW301")
+    assert err == "The report can't be written to `/dev/full`.\n  Got:      No space left on device\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+def test_output_that_finds_no_room_or_is_closed_is_no_failure_of_ours():
+    code = "from layerwright.cli import main; main(['rules'])"
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-c", code], env=env, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "The output can't be written.\n  Got:      No space left on device\n"
+
+
+def test_files_that_are_no_files_and_files_without_end_do_not_stop_the_others(run, reports, path):
+    Path("folder").mkdir()
+    os.mkfifo("folder/pipe.py")
+    Path("folder/huge.py").write_text("class L(Layer):\n    pass\n" + "x = 1\n" * 400_000)
+    reports(clean(path))
+    assert run("check", "folder", "layers.py", "--backend", "jax")[0] == 0
+    status, out, err = run("check", "folder/huge.py")
+    assert (status, out, err.splitlines()[0]) == (2, "", "`huge.py` is too large to be read.")
+
+
+def test_a_saved_model_that_is_none_is_refused_at_once(run, reports):
+    Path("bad.keras").write_bytes(b"nothing")
+    status, out, err = run("check", "bad.keras")
+    assert (status, out, err.splitlines()[0]) == (2, "", "`bad.keras` isn't a saved model.")
+
+
 REFUSED = "`A` takes float32 (2, 8), and with float32 (3,) raises ValueError: no"
 
 
@@ -414,7 +459,8 @@ def test_static_finds_the_sources_of_a_package_without_importing_it(run, static,
 
 
 def test_static_refuses_a_saved_model(run, static):
-    Path("model.keras").write_bytes(b"PK")
+    with zipfile.ZipFile("model.keras", "w") as archive:
+        archive.writestr("config.json", "{}")
     status, out, err = run("check", "--static", "model.keras")
     assert (status, out) == (2, "")
     assert err.splitlines()[2] == "  Got:      a saved model"

@@ -6,7 +6,6 @@ import io
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -106,8 +105,6 @@ def check(
         results = session.run(targets, names, rules, limits, _specs(inputs))
     seconds = time.perf_counter() - started
     document = _json(results, target, names, seconds, strict) if form == "json" or json_report else ""
-    if json_report is not None:
-        Path(json_report).write_text(document, encoding="ascii")
     if form == "json":
         sys.stdout.write(document)
     else:
@@ -115,6 +112,8 @@ def check(
         from layerwright.reports.console import console
 
         text.show(console(sys.stdout), results.reports, seconds=seconds, notes=notes, loading=results.loading)
+    if json_report is not None:
+        session.write_report(json_report, document)
     return exit_code(results.reports, strict=strict)
 
 

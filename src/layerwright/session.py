@@ -68,14 +68,25 @@ def rules_of(select: Sequence[str], ignore: Sequence[str], *, static: bool) -> l
 
 
 def require_writable(file: str) -> None:
-    """Refuse a report's file that can't be written, before the checks take their time.
+    """Refuse a report's file that can't be written, before the checks take their time; source and models are spared.
 
     Raises:
-        TargetError: Where it can't.
+        TargetError: Where it can't, or mustn't.
     """
+    path = Path(file)
+    if path.suffix in (".py", ".keras", ".ipynb"):
+        raise TargetError(
+            f"The report would be written over `{file}`.",
+            expected="a file of its own, such as report.json",
+            got=f"a {path.suffix} file",
+            fix="name another file.",
+        )
     try:
-        with Path(file).open("a"):
+        there = path.exists()
+        with path.open("a"):
             pass
+        if not there:
+            path.unlink()
     except OSError as error:
         raise TargetError(
             f"The report can't be written to `{file}`.",
@@ -83,6 +94,18 @@ def require_writable(file: str) -> None:
             got=error.strerror or str(error),
             fix="make the folder, or name another file.",
         ) from None
+
+
+def write_report(file: str, document: str) -> None:
+    """Write the JSON report.
+
+    Raises:
+        TargetError: Where that fails, for want of room say.
+    """
+    try:
+        Path(file).write_text(document, encoding="ascii")
+    except OSError as error:
+        raise TargetError(f"The report can't be written to `{file}`.", got=error.strerror or str(error)) from None
 
 
 def targets_of(given: Sequence[str]) -> list[Target]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import math
 import os
 import sys
@@ -27,7 +28,7 @@ class Positive(click.FloatRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number; `nan` and `inf` would be no limit."""
         number = super().convert(value, param, ctx)
-        return number if math.isfinite(number) else self.fail(f"{number} is no limit.", param, ctx)
+        return number if math.isfinite(number) and number < 1e9 else self.fail(f"{number} is no limit.", param, ctx)
 
 
 class Commands(click.Group):
@@ -56,7 +57,8 @@ def status(command: click.Group, argv: Sequence[str]) -> int:
     try:
         with command.make_context("layerwright", list(argv)) as context:
             code = command.invoke(context)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.exceptions.Exit as end:
         code = end.exit_code
     except (KeyboardInterrupt, click.Abort):
@@ -64,6 +66,16 @@ def status(command: click.Group, argv: Sequence[str]) -> int:
     except BrokenPipeError:
         _forget_output()
         code = QUIET_END
+    except OSError as error:
+        from layerwright.reports import failure
+
+        unwritable = error.errno in (errno.ENOSPC, errno.EBADF, errno.EIO)
+        if unwritable:
+            _forget_output()
+        told = (
+            LayerwrightError("The output can't be written.", got=error.strerror or str(error)) if unwritable else error
+        )
+        code = failure.tell(told, argv)
     except Exception as error:
         from layerwright.reports import failure
 

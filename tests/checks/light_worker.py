@@ -30,6 +30,9 @@ class Light(Real):
     def covers(self, subject, other):
         return getattr(subject.call, "covers", None) == other.name
 
+    def spoiled(self):
+        return None
+
     def check(self, subject, job):
         said = subject.call()
         return said if isinstance(said, Report) else Report(subject.name, job["backend"], remarks=(f"{said}",))

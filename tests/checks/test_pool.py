@@ -623,3 +623,18 @@ def test_inputs_of_a_rank_that_the_layer_refuses_are_told_from_a_faulty_layer(tm
     (report,) = pool.run(expand([str(path)]))
     assert (report.problem.kind, report.problem.line) == ("inputs-refused", 4)
     assert "with int32 (2, 17) raises ValueError: not enough values to unpack" in report.problem.message
+
+
+@pytest.mark.slow
+def test_what_a_subject_changes_in_keras_does_not_reach_the_next_one(tmp_path, backend):
+    path = tmp_path / "layers.py"
+    path.write_text(
+        "import keras\nclass Patch(keras.layers.Layer):\n    def call(self, x):\n"
+        "        keras.layers.Layer.__call__ = None\n        return x\n"
+        "class After(keras.layers.Layer):\n    def call(self, x):\n        return 3 * x\n"
+    )
+    patch, after = Pool(backend, rules=["config-missing-arg"]).run(expand([str(path)]))
+    assert patch.problem.kind == "call-failed"
+    said = "It changes `keras.layers.Layer.__call__`, and what comes after it is checked in a new process."
+    assert said in patch.remarks
+    assert (after.subject, after.problem) == ("After", None)

@@ -13,7 +13,7 @@ from layerwright.errors import InputsError
 pytestmark = pytest.mark.once
 
 EXPECTED = "a shape with the batch axis first, and a dtype: (None, 32):float32"
-shapes = st.lists(st.none() | st.integers(0, 5000), max_size=5).map(tuple)
+shapes = st.lists(st.none() | st.integers(0, 40), max_size=5).map(tuple)
 spaces = st.sampled_from(["", " ", "  "])
 
 
@@ -78,3 +78,8 @@ def test_a_misspelt_dtype_names_the_nearest() -> None:
         "  Got:      flot32\n"
         "  Fix:      write `float32` or `float64` or `float16`."
     )
+
+
+def test_inputs_that_fit_into_no_memory_are_refused():
+    with pytest.raises(InputsError, match="are too large to be made"):
+        parse_spec("(None, 99999999999999)")

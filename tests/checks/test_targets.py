@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from textwrap import dedent
 
@@ -81,7 +82,9 @@ def test_the_same_target_comes_once(folder: Path) -> None:
 
 
 def test_a_saved_model_is_a_target(folder: Path) -> None:
-    path = write(folder / "model.keras", "")
+    path = folder / "model.keras"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("config.json", "{}")
     assert expand(["model.keras"]) == [Target("model", str(path))]
 
 

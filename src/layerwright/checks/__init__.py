@@ -64,6 +64,13 @@ def check(
 
     rules = rule.select(_words(select), _words(ignore))
     _require_no_shapes(inputs, keyword_inputs)
+    if allow is not None and not isinstance(allow, Mapping):
+        raise RuleError(
+            "`allow` takes rules with reasons.",
+            expected="a dict of names and reasons",
+            got=repr(allow),
+            fix='write for example allow={"batch-dependence": "batch statistics on purpose"}.',
+        )
     allowed = {rule.find(name).name: reason for name, reason in (allow or {}).items()}
     for name, reason in allowed.items():
         if not (isinstance(reason, str) and reason.strip()):
@@ -73,12 +80,13 @@ def check(
                 got=repr(reason),
                 fix=f'write allow={{"{name}": "why this is intended"}}.',
             )
-    made = _subject(subject, inputs, keyword_inputs, batched)
-    if not fresh_process:
-        return runner.run(made, rules, allowed)
-    from layerwright.checks.processes import elsewhere
+    with runner.everything_kept():
+        made = _subject(subject, inputs, keyword_inputs, batched)
+        if not fresh_process:
+            return runner.run(made, rules, allowed)
+        from layerwright.checks.processes import elsewhere
 
-    return runner.run(made, rules, allowed, elsewhere.load)
+        return runner.run(made, rules, allowed, elsewhere.load)
 
 
 def _words(names: Any) -> Any:

@@ -22,6 +22,8 @@ WRAPPERS = (
     "Error when deserializing class",
     "Unable to revive model from config",
 )
+# A message that is longer than this is nobody's to read.
+MOST_CHARACTERS = 20_000
 # What Keras puts above the message of an exception that passes through a layer's call.
 HEADING = "Exception encountered when calling"
 
@@ -131,7 +133,7 @@ def failure_of(error: BaseException, home: Callable[[str], bool]) -> Failure:
 def text_of(error: BaseException) -> str:
     """An exception's message; its own `__str__` is the user's code and may raise."""
     try:
-        return str(error)
+        return str(error)[:MOST_CHARACTERS]
     except Exception:
         return "(its message can't be shown)"
 

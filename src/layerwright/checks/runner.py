@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+import keras
 import numpy as np
 
 from layerwright.checks import allowed, engines, internals
@@ -139,11 +142,19 @@ def _explained(problem: Problem | None, shown: list[Finding]) -> bool:
 
 @contextmanager
 def everything_kept() -> Iterator[None]:
-    """Leave dtype policy, seeds, registries, name counters and random numbers as they were."""
-    python, numpy = random.getstate(), np.random.get_state()
+    """Leave dtype policy, seeds, registries, name counters and random numbers as they were; the working folder too."""
+    python, numpy, errors, folder = random.getstate(), np.random.get_state(), np.geterr(), os.getcwd()
+    images, environment = keras.config.image_data_format(), dict(os.environ)
     try:
         with internals.tensorflow_kept_out(), internals.global_state_kept(), engines.current().kept():
             yield
     finally:
         random.setstate(python)
         np.random.set_state(numpy)
+        np.seterr(**errors)
+        keras.config.set_image_data_format(images)
+        with contextlib.suppress(OSError):
+            os.chdir(folder)
+        if os.environ != environment:
+            os.environ.clear()
+            os.environ.update(environment)

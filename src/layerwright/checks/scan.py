@@ -84,12 +84,23 @@ class Scan:
         return last in LAYER_BASES or not (OTHER_BASES.fullmatch(last) or hasattr(builtins, last))
 
 
+MOST_BYTES = 2 << 20
+
+
 def read_tree(path: Path) -> ast.Module:
     """Parse a file.
 
     Raises:
         SourceError: Where it isn't Python that can be read.
     """
+    if path.stat().st_size > MOST_BYTES:
+        raise SourceError(
+            f"`{path.name}` is too large to be read.",
+            expected=f"a file of {MOST_BYTES >> 20} MiB at most",
+            got=f"{path.stat().st_size >> 20} MiB",
+            fix="put the layers into a file of their own.",
+            where=str(path),
+        )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # such as an invalid escape: the file's, and not for this reader

@@ -33,6 +33,13 @@ class Spec:
     below: int = 4
 
     def __post_init__(self) -> None:
+        if not isinstance(self.shape, tuple | list):
+            raise InputsError(
+                "`Spec` takes a shape.",
+                expected="a tuple of whole numbers and None, batch first",
+                got=repr(self.shape),
+                fix="write for example lw.Spec((None, 32)).",
+            )
         bad = [d for d in self.shape if not (d is None or (isinstance(d, int) and d >= 0))]
         if bad:
             raise InputsError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 
 from layerwright.checks.subject import Spec
@@ -23,6 +24,7 @@ DTYPES = (
     "uint64",
     "bool",
 )
+MOST_ELEMENTS = 1 << 28
 _FORM = re.compile(r"\s*(?P<shape>\(.*\))\s*(?::\s*(?P<dtype>\w+)\s*(?:<\s*(?P<below>\d+)\s*)?)?", re.DOTALL)
 _EXPECTED = "a shape with the batch axis first, and a dtype: (None, 32):float32"
 
@@ -41,6 +43,14 @@ def parse_spec(text: str) -> Spec:
     if found is None:
         raise _unread(text, f'write it in parentheses, for example "({_bare(text)}):float32".')
     shape = _shape(text, found["shape"])
+    elements = math.prod(5 if size is None else size for size in shape)
+    if elements > MOST_ELEMENTS:
+        raise InputsError(
+            f"The inputs `{text}` are too large to be made.",
+            expected=f"{MOST_ELEMENTS:,} elements at most",
+            got=f"{elements:,}",
+            fix="write a smaller shape: what is wrong with a layer shows on small inputs.",
+        )
     dtype = found["dtype"] or "float32"
     if dtype not in DTYPES:
         close = nearest(dtype, DTYPES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
@@ -85,6 +86,14 @@ def _file(path: Path, only: tuple[str, ...]) -> Target:
         _require_names(path, only)
         return Target("file", str(path), only)
     if path.suffix == ".keras":
+        if path.is_file() and not zipfile.is_zipfile(path):
+            raise TargetError(
+                f"`{path.name}` isn't a saved model.",
+                expected="a .keras file, which is a zip archive",
+                got=f"{path.stat().st_size} bytes of something else",
+                fix="save the model with `model.save(...)` again.",
+                where=str(path),
+            )
         return Target("model", str(path), only)
     fixes = {
         ".ipynb": "save the notebook as a Python file: jupyter nbconvert --to script " + path.name,
@@ -135,7 +144,7 @@ def _python_files(folder: Path) -> Iterator[Path]:
             f for f in folders if f not in SKIPPED_FOLDERS and not f.startswith(".") and not f.endswith(".egg-info")
         )
         folders[:] = sorted(f for f in kept if not (Path(place, f) / "pyvenv.cfg").exists())
-        yield from (Path(place, name) for name in sorted(names) if name.endswith(".py"))
+        yield from (Path(place, name) for name in sorted(names) if name.endswith(".py") and Path(place, name).is_file())
 
 
 def _worth_loading(path: Path) -> bool:

@@ -20,11 +20,12 @@ class Real:
         """Import Keras and all rules, and use what is slow when it is used first: saving, loading, fitting."""
         from layerwright.checks import examples, loading, rule, runner
         from layerwright.checks.loading import given
-        from layerwright.checks.processes import elsewhere, reload, warmup
+        from layerwright.checks.processes import elsewhere, reload, tampering, warmup
 
         self._loading, self._given, self._examples, self._runner = loading, given, examples, runner
         self._rules = rule.load()
         warmup.warm_up()
+        self._seal = tampering.Seal()
         reload.ask_through(channel)
         self._elsewhere = elsewhere.load
 
@@ -62,6 +63,10 @@ class Real:
         """Run the rules."""
         names = self._rules if job["rules"] is None else job["rules"]
         return self._runner.run(subject, [self._rules[name] for name in names], job["allow"], self._elsewhere)
+
+    def spoiled(self) -> str | None:
+        """What the user's code changed in Keras or the builtins."""
+        return self._seal.broken()
 
     def explain(self, error: BaseException, path: str | None) -> Problem:
         """What was raised outside every probe: by the import, or by something that no probe expected."""

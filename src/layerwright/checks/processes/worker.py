@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import faulthandler
+import os
 import sys
 import warnings
 from collections import Counter
@@ -53,6 +54,9 @@ class Services(Protocol):
     def check(self, subject: Any, job: Mapping[str, Any]) -> Report:
         """Check a subject."""
 
+    def spoiled(self) -> str | None:
+        """What the user's code changed outside of itself, so that this process can't be trusted any longer."""
+
     def explain(self, error: BaseException, path: str | None) -> Problem:
         """What the user's code raised, where nothing should have been raised or the import failed."""
 
@@ -96,14 +100,21 @@ class Worker:
         # Should the parent be gone while native code runs, this C thread ends the process.
         faulthandler.dump_traceback_later(self._job["seconds"] + GRACE_SECONDS, exit=True)
         try:
-            told = messages.plain(self._check(key, found, others).to_dict())
+            report = self._check(key, found, others)
+            told = messages.plain(report.to_dict())
         except BaseException as error:
             problem = self._services.explain(error, found.path)
             report = Report(found.name, self._job["backend"], problem=problem, path=found.path, line=found.line)
             told = messages.plain(report.to_dict())
         finally:
             faulthandler.cancel_dump_traceback_later()
+        changed = self._services.spoiled()
+        if changed is not None:
+            said = f"It changes `{changed}`, and what comes after it is checked in a new process."
+            told = messages.plain(dataclasses.replace(report, remarks=(*report.remarks, said)).to_dict())
         self._tell("report", key=key, report=messages.shortened(told))
+        if changed is not None:
+            os._exit(0)  # the parent goes on with a new one
 
     def _check(self, key: str, found: Found, others: Mapping[str, Found]) -> Report:
         subject = self._services.build(found, self._job)
