@@ -119,24 +119,17 @@ def _elementwise(function: Any, signature: Signature, scalars: Sequence[Any], to
     @intrinsic
     def body(typing: Any, arguments: Any, dimensions: Any, steps: Any, message: Any) -> Any:
         def emit(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            words = _Words(builder, args)
-            rows, result, end = words.load(1, 0), _flag(builder), builder.append_basic_block("end")
-            bases = [builder.inttoptr(words.load(0, k), BYTES) for k in range(len(scalars))]
-            steps = [words.load(2, k) for k in range(len(scalars))]
+            frame = _Frame(context, builder, args, len(scalars), told)
             sizes = [context.get_abi_sizeof(context.get_data_type(s)) for s in scalars]
             dense = ir.Constant(ir.IntType(1), 1)
-            for step, size in zip(steps, sizes, strict=True):
+            for step, size in zip(frame.steps, sizes, strict=True):
                 dense = builder.and_(dense, builder.icmp_signed("==", step, I64(size)))
 
             def loop(strides: Sequence[Any]) -> None:
-                with cgutils.for_range(builder, rows) as each:
-                    at = [builder.gep(b, [builder.mul(each.index, s)]) for b, s in zip(bases, strides, strict=True)]
+                with cgutils.for_range(builder, frame.rows) as each:
+                    at = frame.at(each.index, strides)
                     values = [_load(context, builder, s, p) for s, p in zip(inputs, at, strict=False)]
-                    status, value = _call(context, builder, function, called, values)
-                    with builder.if_then(status.is_error, likely=False):
-                        _tell(context, builder, status, args[3], told)
-                        builder.store(I64(1), result)
-                        builder.branch(end)
+                    value = frame.call(function, called, values)
                     for out, pointer, (kind, part) in zip(
                         outputs, at[count:], _parts(builder, called.return_type, value), strict=True
                     ):
@@ -147,10 +140,8 @@ def _elementwise(function: Any, signature: Signature, scalars: Sequence[Any], to
                 with then:
                     loop([I64(size) for size in sizes])
                 with otherwise:
-                    loop(steps)
-            builder.branch(end)
-            builder.position_at_end(end)
-            return builder.load(result)
+                    loop(frame.steps)
+            return frame.end()
 
         return types.int64(*[types.int64] * 4), emit
 
@@ -169,47 +160,63 @@ def _rows(function: Any, signature: Signature, scalars: Sequence[Any], told: tup
     @intrinsic
     def body(typing: Any, arguments: Any, dimensions: Any, steps: Any, message: Any) -> Any:
         def emit(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            words = _Words(builder, args)
-            rows, result, end = words.load(1, 0), _flag(builder), builder.append_basic_block("end")
-            named = {dim: words.load(1, 1 + n) for n, dim in enumerate(signature.names)}
+            frame = _Frame(context, builder, args, len(operands), told)
+            named = {dim: frame.word(1, 1 + n) for n, dim in enumerate(signature.names)}
             sizes = [[I64(d) if isinstance(d, int) else named[d] for d in dims] or [I64(1)] for dims in operands]
-            bases = [builder.inttoptr(words.load(0, k), BYTES) for k in range(len(operands))]
-            steps = [words.load(2, k) for k in range(len(operands))]
-            with cgutils.for_range(builder, rows) as each:
-                at = [builder.gep(b, [builder.mul(each.index, s)]) for b, s in zip(bases, steps, strict=True)]
+            with cgutils.for_range(builder, frame.rows) as each:
                 values = [
                     _array(context, builder, kind, pointer, size)
                     if isinstance(kind, types.Array)
                     else _load(context, builder, kind, pointer)
-                    for kind, pointer, size in zip(kinds, at, sizes, strict=True)
+                    for kind, pointer, size in zip(kinds, frame.at(each.index, frame.steps), sizes, strict=True)
                 ]
-                status, _ = _call(context, builder, function, called, values)
-                with builder.if_then(status.is_error, likely=False):
-                    _tell(context, builder, status, args[3], told)
-                    builder.store(I64(1), result)
-                    builder.branch(end)
-            builder.branch(end)
-            builder.position_at_end(end)
-            return builder.load(result)
+                frame.call(function, called, values)
+            return frame.end()
 
         return types.int64(*[types.int64] * 4), emit
 
     return body
 
 
-class _Words:
-    """Reads the words that the arguments of a loop point to."""
+class _Frame:
+    """What a loop is called with, as values of the code that is emitted.
 
-    def __init__(self, builder: Any, args: Any) -> None:
-        self._builder = builder
-        self._bases = [builder.inttoptr(a, I64.as_pointer()) for a in args[:3]]
+    Attributes:
+        rows: How many rows there are.
+        steps: From one row to the next, in bytes, for each operand.
+    """
 
-    def load(self, which: int, index: int) -> Any:
-        return self._builder.load(self._builder.gep(self._bases[which], [I64(index)]))
+    def __init__(self, context: Any, builder: Any, args: Any, count: int, told: tuple[str, str]) -> None:
+        self._context, self._builder, self._message, self._told = context, builder, args[3], told
+        self._words = [builder.inttoptr(a, I64.as_pointer()) for a in args[:3]]
+        self._result, self._end = cgutils.alloca_once_value(builder, I64(0)), builder.append_basic_block("end")
+        self.rows = self.word(1, 0)
+        self.steps = [self.word(2, k) for k in range(count)]
+        self._bases = [builder.inttoptr(self.word(0, k), BYTES) for k in range(count)]
 
+    def word(self, which: int, index: int) -> Any:
+        """A word that one of the first three arguments points to."""
+        return self._builder.load(self._builder.gep(self._words[which], [I64(index)]))
 
-def _flag(builder: Any) -> Any:
-    return cgutils.alloca_once_value(builder, I64(0))
+    def at(self, row: Any, steps: Sequence[Any]) -> list[Any]:
+        """Where a row of each operand begins."""
+        builder = self._builder
+        return [builder.gep(b, [builder.mul(row, step)]) for b, step in zip(self._bases, steps, strict=True)]
+
+    def call(self, function: Any, called: Any, values: Sequence[Any]) -> Any:
+        """The result of the function; where it raises, the loop is left with the message."""
+        status, value = _call(self._context, self._builder, function, called, values)
+        with self._builder.if_then(status.is_error, likely=False):
+            _tell(self._context, self._builder, status, self._message, self._told)
+            self._builder.store(I64(1), self._result)
+            self._builder.branch(self._end)
+        return value
+
+    def end(self) -> Any:
+        """The result of the loop."""
+        self._builder.branch(self._end)
+        self._builder.position_at_end(self._end)
+        return self._builder.load(self._result)
 
 
 def _load(context: Any, builder: Any, scalar: Any, pointer: Any) -> Any:
