@@ -225,6 +225,20 @@ def test_numbers_and_flags_of_call_are_given_by_keyword() -> None:
     assert dict(subject.kwargs) == {"steps": 2, "reverse": True}
 
 
+def test_arguments_that_have_no_keyword_are_given_by_position() -> None:
+    class Scaled(layers.Layer):
+        def __init__(self, units: int, /, *, rate: float) -> None:
+            super().__init__()
+            self.units, self.rate = units, rate
+
+        def call(self, x: Any) -> Any:
+            return self.rate * x
+
+    subject = build(Scaled)
+    assert subject.make().units == 3
+    assert subject.remarks[0].startswith("Guessed: built as `Scaled(3, rate=")
+
+
 def test_several_positional_inputs_of_any_number() -> None:
     class Sum(layers.Layer):
         def call(self, *inputs: Any) -> Any:

@@ -34,6 +34,15 @@ VAGUE = (("2",), WIDTH, MODEL_WIDTH)
 BASE = frozenset({"self", "name", "dtype", "trainable", "activity_regularizer", "autocast"})
 
 
+def positional_only(cls: Any) -> list[str]:
+    """The arguments of a constructor that can't be given by keyword."""
+    try:
+        parameters = inspect.signature(cls).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY]
+
+
 @dataclasses.dataclass(frozen=True)
 class Plan:
     """One way to construct a class.
@@ -51,7 +60,8 @@ class Plan:
         names: dict[str, Any] = {"keras": keras, "np": np, **_enums(self.cls)}
         for name, text in self.texts.items():
             names[name] = eval(text, names)
-        return self.cls(**{name: names[name] for name in self.texts})
+        first = [name for name in positional_only(self.cls) if name in self.texts]
+        return self.cls(*(names[n] for n in first), **{n: names[n] for n in self.texts if n not in first})
 
     @property
     def text(self) -> str:
@@ -61,7 +71,8 @@ class Plan:
     @property
     def arguments(self) -> str:
         """The arguments as they would be written."""
-        return ", ".join(f"{name}={text}" for name, text in self.texts.items())
+        first = positional_only(self.cls)
+        return ", ".join(text if name in first else f"{name}={text}" for name, text in self.texts.items())
 
     def integers(self) -> list[int]:
         """The whole numbers among the arguments and defaults: sizes that the inputs may have to match."""
