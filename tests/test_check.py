@@ -235,3 +235,10 @@ def test_wrong_arguments_are_told_in_four_slots(wrong, message):
     assert str(caught.value).splitlines()[0] == message
     with pytest.raises(lw.LayerwrightError, match="`Spec` takes a shape"):
         lw.Spec(3)
+
+
+def test_several_arrays_in_a_tuple_are_no_shape():
+    report = lw.check(
+        lambda: keras.layers.Add(), (np.ones((2, 4), "float32"), np.ones((2, 4), "float32")), select=["shapes"]
+    )
+    assert report.problem is None

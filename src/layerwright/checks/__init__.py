@@ -97,7 +97,11 @@ def _words(names: Any) -> Any:
 def _require_no_shapes(inputs: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
     """Refuse a bare shape among the inputs: it says nothing of the dtype, and a layer would take it for a tuple."""
     for value in (*inputs, *keywords.values()):
-        if isinstance(value, tuple) and None in value and all(d is None or isinstance(d, int) for d in value):
+        if (
+            isinstance(value, tuple)
+            and any(d is None for d in value)
+            and all(d is None or isinstance(d, int) for d in value)
+        ):
             raise InputsError(
                 f"`check` was given the shape {value} as an input.",
                 expected="an array, or a Spec",
