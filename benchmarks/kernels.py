@@ -171,8 +171,8 @@ def of_torch(given: Any) -> dict[str, Any]:
     import numpy as np
     import torch
 
-    @torch.library.custom_op("benchmark::power", mutates_args=())
-    def callback(p: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    @torch.library.custom_op("benchmark::power", mutates_args=(), schema="(Tensor p, Tensor x) -> Tensor")
+    def callback(p, x):
         out = np.empty(x.shape, "float32")
         given.bare_power(np.float32(p.item()), x.numpy(), out)
         return torch.from_numpy(out)
