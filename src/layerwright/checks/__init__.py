@@ -82,11 +82,11 @@ def check(
             )
     with runner.everything_kept():
         made = _subject(subject, inputs, keyword_inputs, batched)
-        if not fresh_process:
-            return runner.run(made, rules, allowed)
-        from layerwright.checks.processes import elsewhere
+    if not fresh_process:
+        return runner.run(made, rules, allowed)
+    from layerwright.checks.processes import elsewhere
 
-        return runner.run(made, rules, allowed, elsewhere.load)
+    return runner.run(made, rules, allowed, elsewhere.load)
 
 
 def _words(names: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from layerwright.errors import GradientError
 from layerwright.kernels.bridges import numpy as host
 from layerwright.kernels.dtypes import WEAK
+from layerwright.kernels.signature import broadcast_axes
 
 if TYPE_CHECKING:
     from layerwright.kernels.kernel import Kernel
@@ -38,9 +39,7 @@ def check_gradient(kernel: Kernel, inputs: Sequence[Any], tolerance: float) -> N
 
 def summed(gradient: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """A gradient summed over the axes along which the input was broadcast."""
-    lead = gradient.ndim - len(shape)
-    axes = [n for n, size in enumerate(shape) if size == 1 != gradient.shape[lead + n]]
-    total: np.ndarray = np.sum(gradient, axis=(*range(lead), *(lead + n for n in axes)))
+    total: np.ndarray = np.sum(gradient, axis=broadcast_axes(gradient.shape, shape))
     return total.reshape(shape)
 
 

@@ -30,12 +30,15 @@ def tell(name: str, place: str, error: BaseException, trace: TracebackType | Non
         said = worded(name, place, error, trace)
     except Exception as trouble:  # an exception that can't be shown must not hide that there was one
         said = f"`{name}` raised {type(error).__name__}, which can't be shown: {type(trouble).__name__}."
-    data = (
-        said.encode(errors="replace")[: MESSAGE_BYTES - 1].decode(errors="ignore").replace("\0", " ").encode() + b"\0"
-    )
     with _lock:
-        _kept.append((data[:-1].decode(), error.with_traceback(trace)))
-    ctypes.memmove(message, data, len(data))
+        _kept.append((write(message, said), error.with_traceback(trace)))
+
+
+def write(message: int, said: str) -> str:
+    """Write text into the buffer at an address, as much as it holds; what was written."""
+    data = said.encode(errors="replace")[: MESSAGE_BYTES - 1].decode(errors="ignore").replace("\0", " ").encode()
+    ctypes.memmove(message, data + b"\0", len(data) + 1)
+    return data.decode()
 
 
 def worded(name: str, place: str, error: BaseException, trace: TracebackType | None) -> str:

@@ -14,7 +14,7 @@ import keras
 
 from layerwright.errors import GradientError, SignatureError
 from layerwright.kernels import bridges, native, source
-from layerwright.kernels.dtypes import Given, Plan, computed, is_floating, plan
+from layerwright.kernels.dtypes import Given, Plan, is_floating, plan
 from layerwright.kernels.signature import Signature, parse, resolve
 
 _lock = threading.RLock()
@@ -297,8 +297,3 @@ class Kernel:
         what = "elementwise" if self.elementwise else f'"{self._signature}"'
         gradient = "" if self.gradient is None else ", with a gradient"
         return f"<kernel {self.name}({', '.join(self.arguments)}) {what}{gradient}>"
-
-
-def computed_dtypes(dtypes: Sequence[str]) -> tuple[str, ...]:
-    """Loop dtypes for these."""
-    return tuple(map(computed, dtypes))

@@ -29,8 +29,6 @@ from layerwright.kernels.signature import Signature
 if TYPE_CHECKING:
     from layerwright.kernels.kernel import Kernel, Options
 
-MESSAGE_BYTES = 1024
-
 
 class Loop:
     """The compiled inner loop of a kernel for some dtypes.

@@ -7,8 +7,6 @@ Addresses and sizes are int64. Python is entered only where a kernel raises.
 
 from __future__ import annotations
 
-from typing import Any
-
 from numba import cfunc, njit
 from numba.core import types
 
@@ -135,6 +133,17 @@ def is_output_shape(table: int, k: int, lead: int, batch: int, named: int, shape
         if word(shape, lead + axis) != core_size(table, k, axis, named):
             return False
     return True
+
+
+@machine
+def measure_all(table: int, shapes: int, ranks: int, batch: int, named: int, message: int) -> int:
+    """As `measure`, where the outputs are there already and must have the shapes that follow."""
+    lead, inputs = measure(table, shapes, ranks, batch, named, message), word(table, INPUTS)
+    if lead >= 0:
+        for k in range(inputs, inputs + word(table, OUTPUTS)):
+            if not is_output_shape(table, k, lead, batch, named, word(shapes, k), word(ranks, k)):
+                return -say(message, word(table, OPERANDS + WIDTH * k + MISFIT))
+    return lead
 
 
 @machine
@@ -328,16 +337,5 @@ def worker(order: int) -> int:
 def run(table: int, data: int, shapes: int, ranks: int, message: int) -> int:
     """Run a kernel on buffers whose owner has checked dtypes and made the outputs: 0, or 1 with a message."""
     batch, named = an_axis(), a_dim()
-    lead = measure(table, shapes, ranks, batch, named, message)
-    if lead < 0:
-        return 1
-    inputs = word(table, INPUTS)
-    for k in range(inputs, inputs + word(table, OUTPUTS)):
-        if not is_output_shape(table, k, lead, batch, named, word(shapes, k), word(ranks, k)):
-            return say(message, word(table, OPERANDS + WIDTH * k + MISFIT))
-    return execute(table, data, shapes, ranks, lead, batch, named, message)
-
-
-def addresses() -> dict[str, Any]:
-    """The entries of this module, for those who call them by address."""
-    return {"run": run.address, "worker": worker.address}
+    lead = measure_all(table, shapes, ranks, batch, named, message)
+    return 1 if lead < 0 else execute(table, data, shapes, ranks, lead, batch, named, message)

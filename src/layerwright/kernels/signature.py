@@ -165,6 +165,12 @@ def _broadcast(first: Sequence[int | None], second: Sequence[int | None]) -> lis
     return joined
 
 
+def broadcast_axes(whole: Sequence[int], own: Sequence[int]) -> tuple[int, ...]:
+    """The axes of a whole shape along which an input of its own shape was broadcast."""
+    lead = len(whole) - len(own)
+    return (*range(lead), *(lead + n for n, size in enumerate(own) if size == 1 != whole[lead + n]))
+
+
 def _misfit(signature: Signature, shapes: Sequence[Shape], name: str, what: str, argument: str) -> ShapeError:
     return ShapeError(
         f"`{argument}` of `{name}` {what}.",

@@ -176,8 +176,3 @@ def _value(value: Any, seen: set[int]) -> Iterator[str]:
         yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}"
     else:
         raise _Unknown
-
-
-def label(names: Sequence[str]) -> str:
-    """`a, b and c`."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -16,7 +16,7 @@ import numpy as np
 
 from layerwright.checks import internals
 from layerwright.checks.attempt import Attempt, Skip
-from layerwright.checks.feed import Feed, close
+from layerwright.checks.feed import close
 from layerwright.checks.probes.bench import SEED
 from layerwright.checks.probes.configs import Configs
 
@@ -139,10 +139,6 @@ class Saving(Configs):
         """Remove what the probes left on disk."""
         if "folder" in vars(self):
             shutil.rmtree(self.folder, ignore_errors=True)
-
-    def reload_feed(self) -> Feed:
-        """The inputs that `saved` used."""
-        return self.varied
 
 
 def perturb(layer: Any, seed: int = 3) -> None:

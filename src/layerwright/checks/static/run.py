@@ -14,8 +14,6 @@ from layerwright.checks.static.files import SourceFile
 from layerwright.checks.static.view import ClassView, views
 from layerwright.errors import SourceError
 
-REMARK = "Only the source was read: of the rules, those ran that it can decide."
-
 
 def check_file(path: Path, rules: Sequence[Rule]) -> list[Report]:
     """Check every layer and model that a file defines, without importing or running anything.

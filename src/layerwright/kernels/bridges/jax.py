@@ -15,6 +15,7 @@ from layerwright.kernels import native
 from layerwright.kernels.bridges import jax_sharding as sharding
 from layerwright.kernels.bridges import numpy as host
 from layerwright.kernels.dtypes import WEAK, is_floating
+from layerwright.kernels.signature import broadcast_axes
 
 if TYPE_CHECKING:
     from layerwright.kernels.kernel import Kernel
@@ -90,9 +91,8 @@ def _differentiable(kernel: Kernel, dtypes: tuple[str, ...]) -> Callable[..., tu
 
 def _summed(gradient: Any, shape: tuple[int, ...]) -> Any:
     """A gradient summed over the axes along which the input was broadcast."""
-    lead = gradient.ndim - len(shape)
-    axes = [*range(lead), *(lead + n for n, size in enumerate(shape) if size == 1 != gradient.shape[lead + n])]
-    return jnp.sum(gradient, axis=tuple(axes)).reshape(shape) if axes else gradient
+    axes = broadcast_axes(gradient.shape, shape)
+    return jnp.sum(gradient, axis=axes).reshape(shape) if axes else gradient
 
 
 def _run(kernel: Kernel, dtypes: tuple[str, ...], inputs: Sequence[Any]) -> tuple[Any, ...]:

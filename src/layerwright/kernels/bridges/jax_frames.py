@@ -11,7 +11,6 @@ from numba.core import types
 from layerwright.kernels.descriptor import (
     DTYPE,
     INPUTS,
-    MISFIT,
     MISTYPED,
     MOST_AXES,
     MOST_DIMS,
@@ -21,7 +20,7 @@ from layerwright.kernels.descriptor import (
     WIDTH,
 )
 from layerwright.kernels.machine import invoke, load32, load64, put, room, store32, store64, text, word
-from layerwright.kernels.runtime import MESSAGE_WORDS, execute, is_output_shape, measure, say
+from layerwright.kernels.runtime import MESSAGE_WORDS, execute, measure_all
 
 # XLA_FFI_CallFrame
 FRAME_BYTES, EXTENSION, API, STAGE, ARGUMENTS, RESULTS = 168, 8, 16, 32, 40, 80
@@ -86,13 +85,9 @@ def handler(frame: int, table: int) -> int:
         put(ranks, k, load64(buffer + BUFFER_RANK))
         put(shapes, k, load64(buffer + BUFFER_SIZES))
     batch, named = an_axis(), a_dim()
-    lead = measure(table, shapes, ranks, batch, named, message)
+    lead = measure_all(table, shapes, ranks, batch, named, message)
     if lead < 0:
         return fail(frame, INVALID_ARGUMENT, message)
-    for k in range(inputs, inputs + outputs):
-        if not is_output_shape(table, k, lead, batch, named, word(shapes, k), word(ranks, k)):
-            say(message, word(table, OPERANDS + WIDTH * k + MISFIT))
-            return fail(frame, INVALID_ARGUMENT, message)
     if execute(table, data, shapes, ranks, lead, batch, named, message) != 0:
         return fail(frame, INTERNAL, message)
     return 0

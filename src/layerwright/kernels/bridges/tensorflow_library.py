@@ -31,7 +31,6 @@ CODES = {
     "uint64": 23,
 }
 _POINTER, _INT, _VOID = types.int64, types.int32, types.void
-_TO_C = {_POINTER: ctypes.c_int64, _INT: ctypes.c_int32, _VOID: None}
 
 
 def _library() -> ctypes.CDLL:

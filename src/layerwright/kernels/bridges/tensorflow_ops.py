@@ -20,12 +20,11 @@ from tensorflow.python.eager import context, core, execute
 from tensorflow.python.framework import op_def_library, op_def_registry, ops
 
 from layerwright.errors import four_slots
-from layerwright.kernels import descriptor, native
+from layerwright.kernels import descriptor, failures, native
 from layerwright.kernels.bridges import tensorflow_frames as frames
 from layerwright.kernels.bridges import tensorflow_library as library
 from layerwright.kernels.bridges import tensorflow_shapes as shapes
 from layerwright.kernels.bridges import tensorflow_vectorized as vectorized
-from layerwright.kernels.failures import MESSAGE_BYTES
 from layerwright.kernels.signature import Signature
 from layerwright.kernels.tables import table
 from layerwright.kernels.trampolines import entries
@@ -163,8 +162,7 @@ def _define(record: int, dtypes: int, inputs: int, outputs: int, message: int) -
         said = f"`{kernel.name}` has {expected[0]} inputs and {expected[1]} outputs, not {inputs} and {outputs}."
     except Exception as error:  # an exception can't cross machine code
         said = f"{type(error).__name__}: {error}"
-    data = said.encode()[: MESSAGE_BYTES - 1].decode(errors="ignore").encode() + b"\0"
-    ctypes.memmove(message, data, len(data))
+    failures.write(message, said)
     return 0
 
 
