@@ -18,17 +18,19 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- kernels: begin -->", "<!-- kernels: end -->"
-CHAIN = 100
+SHORT, LONG = 100, 300  # ops in a chain; the difference is free of what one call of a compiled function costs
+IN_PLACE = 10  # ops in a chain, for TensorFlow
 Timed = dict[str, float]
 
 
-def alternated(calls: dict[str, Callable[[], Any]], repeat: int, seconds: float = 0.02) -> Timed:
+def alternated(calls: dict[Any, Callable[[], Any]], repeat: int, seconds: float = 0.02) -> Any:
     """The median time of each call, in microseconds; a round measures every call once, one after the other."""
     counts = {}
     for name, call in calls.items():
@@ -36,7 +38,7 @@ def alternated(calls: dict[str, Callable[[], Any]], repeat: int, seconds: float 
         begin = time.perf_counter()
         call()
         counts[name] = max(1, int(seconds / max(time.perf_counter() - begin, 1e-7)))
-    times: dict[str, list[float]] = {name: [] for name in calls}
+    times: dict[Any, list[float]] = {name: [] for name in calls}
     for _ in range(repeat):
         for name, call in calls.items():
             begin = time.perf_counter()
@@ -90,7 +92,11 @@ def kernels() -> Any:
             carry *= decay
         d_decay[0] = total
 
-    made.power, made.bare_power = power, bare_power
+    @lw.kernel(aliases="x")
+    def power_in_place(p, x):
+        return p * x**2
+
+    made.power, made.bare_power, made.power_in_place = power, bare_power, power_in_place
     made.ema, made.parallel = lw.kernel("(t),()->(t)")(average), lw.kernel("(t),()->(t)", parallel=True)(average)
     made.ema.backward(average_backward)
     return made
@@ -118,6 +124,14 @@ def of_jax(_given: Any) -> dict[str, Any]:
         compiled = jax.jit(function)
         return lambda *x: jax.block_until_ready(compiled(*x))
 
+    def in_place(kernel, p, x):
+        step, state = jax.jit(kernel, donate_argnums=1), [x]
+
+        def once():
+            state[0] = jax.block_until_ready(step(p, state[0]))
+
+        return once, 1
+
     return {
         "tensor": jnp.asarray,
         "compiled": ready,
@@ -125,6 +139,7 @@ def of_jax(_given: Any) -> dict[str, Any]:
         "callback": callback,
         "callback name": "pure_callback",
         "own": lambda p, x: p * x**2,
+        "in place": in_place,
         "scan": scan,
         "scan name": "lax.scan, jit",
     }
@@ -143,6 +158,15 @@ def of_tensorflow(_given: Any) -> dict[str, Any]:
         steps = tf.scan(lambda s, v: decay * s + (1.0 - decay) * v, tf.transpose(x), tf.zeros(x.shape[0]))
         return tf.transpose(steps)
 
+    def in_place(kernel, p, x):
+        @tf.function
+        def chain(p, x):
+            for _ in range(IN_PLACE):
+                x = kernel(p, x)
+            return x
+
+        return lambda: chain(p, x), IN_PLACE
+
     def gradient(f, **options):
         def both(*x):
             with tf.GradientTape() as tape:
@@ -159,6 +183,7 @@ def of_tensorflow(_given: Any) -> dict[str, Any]:
         "callback": callback,
         "callback name": "numpy_function",
         "own": lambda p, x: p * x**2,
+        "in place": in_place,
         "scan": scan,
         "scan name": "tf.scan, XLA",
         "scan compiled": lambda f: tf.function(f, jit_compile=True),
@@ -200,6 +225,7 @@ def of_torch(given: Any) -> dict[str, Any]:
         "callback": callback,
         "callback name": "custom_op",
         "own": lambda p, x: p * x**2,
+        "in place": lambda kernel, p, x: (partial(kernel, p, x, out=torch.empty_like(x)), 1),
         "scan": scan,
         "scan name": "a Python loop",
     }
@@ -207,7 +233,7 @@ def of_torch(given: Any) -> dict[str, Any]:
 
 # ------------------------------------------------------------------------------------------- measurements
 def overhead(tools: dict[str, Any], given: Any, repeat: int) -> list[dict[str, Any]]:
-    """One op of a chain of a hundred in one compiled function."""
+    """One op more in a chain in one compiled function."""
     return [{"n": n, **_overhead(tools, given, repeat, n)} for n in (1, 1000, 100_000)]
 
 
@@ -217,9 +243,9 @@ def _overhead(tools: dict[str, Any], given: Any, repeat: int, n: int) -> Timed:
     x, out, p = np.ones(n, "float32"), np.ones(n, "float32"), np.float32(1.0)
     tensors = tools["tensor"](p), tools["tensor"](x)
 
-    def chain(f: Any) -> Callable[[], Any]:
+    def chain(f: Any, length: int) -> Callable[[], Any]:
         def all_of_them(first: Any, second: Any) -> Any:
-            for _ in range(CHAIN):
+            for _ in range(length):
                 second = f(first, second)
             return second
 
@@ -227,12 +253,14 @@ def _overhead(tools: dict[str, Any], given: Any, repeat: int, n: int) -> Timed:
         return lambda: compiled(*tensors)
 
     def bare() -> None:
-        for _ in range(CHAIN):
+        for _ in range(SHORT):
             given.bare_power(p, x, out)
 
     ways = {"kernel": given.power, "callback": tools["callback"], "own": tools["own"]}
-    found = alternated({"bare": bare, **{name: chain(f) for name, f in ways.items()}}, repeat)
-    return {name: time / CHAIN for name, time in found.items()}
+    calls = {(name, length): chain(f, length) for name, f in ways.items() for length in (SHORT, LONG)}
+    found = alternated({("bare", SHORT): bare, **calls}, repeat)
+    more = {name: (found[name, LONG] - found[name, SHORT]) / (LONG - SHORT) for name in ways}
+    return {"bare": found["bare", SHORT] / SHORT, **more}
 
 
 def large(tools: dict[str, Any], given: Any, repeat: int) -> Timed:
@@ -242,13 +270,16 @@ def large(tools: dict[str, Any], given: Any, repeat: int) -> Timed:
     x, out, p = np.ones(10_000_000, "float32"), np.ones(10_000_000, "float32"), np.float32(1.0)
     tensors, compiled = (tools["tensor"](p), tools["tensor"](x)), tools["compiled"](given.power)
     own = tools["compiled"](tools["own"])
+    in_place, ops = tools["in place"](given.power_in_place, *map(tools["tensor"], (p, x)))
     calls = {
+        "in place": in_place,
         "bare, output there": lambda: given.bare_power(p, x, out),
         "bare, output allocated": lambda: given.bare_power(p, x, np.empty_like(x)),
         "kernel": lambda: compiled(*tensors),
         "own": lambda: own(*tensors),
     }
-    return alternated(calls, max(5, repeat // 4))
+    found = alternated(calls, max(5, repeat // 2), seconds=0.1)
+    return {**found, "in place": found["in place"] / ops}
 
 
 def average(tools: dict[str, Any], given: Any, repeat: int) -> dict[str, Timed]:
@@ -360,7 +391,11 @@ def head(*cells: str) -> list[str]:
 def tables(results: list[dict[str, Any]]) -> str:
     """The results as Markdown."""
     lines = [f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}; microseconds."]
-    lines += ["", "One op of a chain of 100 in a compiled function, `p * x**2` in float32:", ""]
+    lines += [
+        "",
+        f"One op more in a chain ({SHORT} to {LONG} of them) in a compiled function, `p * x**2` in float32:",
+        "",
+    ]
     lines += head("backend", "n", "bare njit", "kernel", "above bare", "callback", "callback / kernel", "its own ops")
     for result in results:
         for r in result["overhead"]:
@@ -368,12 +403,21 @@ def tables(results: list[dict[str, Any]]) -> str:
             above, gain = f"{r['kernel'] - r['bare']:+.2f}", ratio(r["callback"], r["kernel"])
             cells = (us(r["bare"]), us(r["kernel"]), above, callback, gain, us(r["own"]))
             lines.append(row(result["backend"], f"{r['n']:,}", *cells))
-    lines += ["", "One op on 10,000,000 elements, where a fresh output costs its page faults:", ""]
-    lines += head("backend", "bare, output there", "bare, allocated", "kernel", "kernel / allocated", "its own ops")
+    lines += [
+        "",
+        "One op on 10,000,000 elements, where a fresh output costs its page faults. In place: `aliases`, with a "
+        "donated input on JAX and in a chain of 10 on TensorFlow; `out` on PyTorch:",
+        "",
+    ]
+    lines += head(
+        *("backend", "bare, output there", "bare, allocated", "kernel", "kernel / allocated"),
+        *("in place", "its own ops"),
+    )
     for result in results:
         r = result["large"]
         there, fresh, kernel = (r[name] for name in ("bare, output there", "bare, output allocated", "kernel"))
-        lines.append(row(result["backend"], us(there), us(fresh), us(kernel), ratio(kernel, fresh), us(r["own"])))
+        cells = (us(there), us(fresh), us(kernel), ratio(kernel, fresh), us(r["in place"]), us(r["own"]))
+        lines.append(row(result["backend"], *cells))
     lines += ["", "Exponential moving average over [64, 1000], the gradient by hand:", ""]
     lines += head("backend", "", "kernel", "the framework's way", "framework / kernel")
     for result in results:

@@ -52,7 +52,7 @@ def test_a_kernel_says_what_it_is():
     assert repr(power) == "<kernel power(p, x) elementwise>"
     assert repr(shifted) == '<kernel shifted(x) "(n)->(n)">'
     assert power.__doc__ == "p times x squared."
-    assert str(inspect.signature(power)) == "(p, x, /)"
+    assert str(inspect.signature(power)) == "(p, x, /, *, out=None)"
     assert power.source == '@lw.kernel\ndef power(p, x):\n    """p times x squared."""\n    return p * x**2\n'
 
 
@@ -95,7 +95,7 @@ REFUSED = {
         lambda: lw.kernel(paralel=True),
         SignatureError,
         "`kernel` has no option `paralel`.\n"
-        "  Expected: parallel, fastmath, boundscheck, differentiable, cache, outputs\n"
+        "  Expected: parallel, fastmath, boundscheck, differentiable, cache, outputs, aliases\n"
         "  Got:      paralel",
     ),
     "no function": (
@@ -175,9 +175,10 @@ def test_more_operands_than_machine_code_has_room_for_are_refused():
 # ------------------------------------------------------------------------------------------ exceptions
 RAISING = {
     "a raise": (positive, np.array([-1.0]), ValueError, "negative start", "raise ValueError"),
-    # Numba gives these no line: that of the function stands for it.
-    "an index": (shifted, np.ones(3), IndexError, "index is out of bounds", "@lw.kernel"),
-    "a division": (inverse, np.zeros(3), ZeroDivisionError, "division by zero", "@lw.kernel"),
+    # Numba gives these neither a line nor values: the row is computed again by Python.
+    "an index": (shifted, np.ones(3), IndexError, "index 3 is out of bounds for axis 0 with size 3", "x[i + 1]"),
+    "a division": (inverse, np.zeros(3), ZeroDivisionError, "(float )?division by zero", "1.0 / x"),
+    "a row that is too large for that": (shifted, np.ones(70_000), IndexError, "index is out of bounds", "@lw.kernel"),
 }
 
 
@@ -188,7 +189,41 @@ def test_what_a_kernel_raises_is_raised_with_its_line(name):
     with pytest.raises(kind, match=message) as caught:
         kernel(x)
     line = line_of(kernel.function, text)
-    assert caught.value.__notes__ == [f"`{kernel.name}` raised {kind.__name__}: {message}\n  Where:    {HERE}:{line}"]
+    said = f"`{kernel.name}` raised {kind.__name__}: {caught.value}\n  Where:    {HERE}:{line}"
+    assert caught.value.__notes__ == [said]
+
+
+@pytest.mark.once
+def test_a_row_is_not_computed_again_for_ever():
+    import sys
+
+    @lw.kernel("(n)->()", boundscheck=True)
+    def late(x, out):
+        total = 0
+        for i in range(10_000_000):
+            total += i
+        out[0] = x[x.shape[0]] + total
+
+    tracer = sys.gettrace()
+    with pytest.raises(IndexError, match="index is out of bounds") as caught:
+        late(np.ones(3))
+    assert str(caught.value) == "index is out of bounds"
+    assert caught.value.__notes__[0].endswith(late.place)
+    assert sys.gettrace() is tracer
+
+
+@pytest.mark.once
+def test_the_row_that_fails_is_the_one_that_is_named():
+    @lw.kernel("(n),()->(n)", boundscheck=True)
+    def picked(x, index, out):
+        for i in range(x.shape[0]):
+            out[i] = 0.0
+        out[0] = x[index]
+
+    indices = np.zeros((2, 5), "int64")
+    indices[1, 3] = 9
+    with pytest.raises(IndexError, match="index 9 is out of bounds for axis 0 with size 4"):
+        picked(np.ones((5, 4)), indices)
 
 
 @pytest.mark.once

@@ -1,4 +1,4 @@
-"""Machine code of kernels on disk, for `cache=True`: a process that finds it compiles nothing.
+"""Machine code on disk, ours and that of kernels with `cache=True`: a process that finds it compiles nothing.
 
 The files lie in `LAYERWRIGHT_CACHE`, or in the user's cache folder. They are as Numba's own: made for one processor,
 one Numba, one Python, and of whoever may write there. A file that can't be used is written anew.
@@ -7,6 +7,7 @@ one Numba, one Python, and of whoever may write there. A file that can't be used
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 import pickle
@@ -20,6 +21,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numba
 from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
 
 import layerwright
 
@@ -33,9 +35,21 @@ def folder() -> Path:
     return Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "layerwright"
 
 
-def load(kernel: Kernel, what: str, dtypes: Sequence[str]) -> Any:
-    """What was stored about a kernel for these dtypes, or None."""
-    path = _path(kernel, what, dtypes)
+def path_of(name: str, what: str, told: Sequence[str]) -> Path:
+    """The file for something that was compiled: its name tells what it is made of and for which machine."""
+    return folder() / f"{name}-{hashlib.sha256(repr((*told, *_machine())).encode()).hexdigest()[:24]}.{what}"
+
+
+def path_of_kernel(kernel: Kernel, what: str, dtypes: Sequence[str]) -> Path | None:
+    """The file for something about a kernel and these dtypes; None where nothing is kept."""
+    if not kernel.options.cache or kernel.fingerprint is None:
+        return None
+    signature = str(kernel.signature) if what == "loop" else ""
+    return path_of(kernel.name, what, (what, kernel.fingerprint, kernel.name, kernel.place, signature, *dtypes))
+
+
+def load(path: Path | None) -> Any:
+    """What was stored, or None."""
     if path is None:
         return None
     try:
@@ -44,9 +58,8 @@ def load(kernel: Kernel, what: str, dtypes: Sequence[str]) -> Any:
         return None
 
 
-def store(kernel: Kernel, what: str, dtypes: Sequence[str], value: Any) -> None:
+def store(path: Path | None, value: Any) -> None:
     """Store something; a folder that can't be written keeps nothing."""
-    path = _path(kernel, what, dtypes)
     if path is None:
         return
     with contextlib.suppress(OSError):
@@ -56,9 +69,9 @@ def store(kernel: Kernel, what: str, dtypes: Sequence[str], value: Any) -> None:
         os.replace(file.name, path)
 
 
-def frozen(callback: Any, function: Any) -> tuple[Any, ...]:
-    """The object code of a compiled callback, with the environments that its exceptions need."""
-    environments = [compiled.environment for compiled in function.overloads.values()]
+def frozen(callback: Any, function: Any = None) -> tuple[Any, ...]:
+    """The object code of a compiled callback, with the environments that the exceptions of a function need."""
+    environments = [compiled.environment for compiled in function.overloads.values()] if function is not None else []
     return callback._library.serialize_using_object_code(), callback._wrapper_name, environments
 
 
@@ -66,6 +79,7 @@ def thawed(kept: tuple[Any, ...]) -> tuple[Any, int]:
     """The library of some object code, which must be kept, and the address of its callback."""
     code, name, environments = kept
     context = cpu_target.target_context
+    rtsys.initialize(context)  # its symbols may be in the code: one that isn't there ends the process
     codegen = context.codegen()
     library = codegen.unserialize_library(code)
     address = library.get_pointer_to_function(name)
@@ -76,20 +90,7 @@ def thawed(kept: tuple[Any, ...]) -> tuple[Any, int]:
     return (library, environments), int(address)
 
 
-def _path(kernel: Kernel, what: str, dtypes: Sequence[str]) -> Path | None:
-    if not kernel.options.cache or kernel.fingerprint is None:
-        return None
-    told = (
-        what,
-        kernel.fingerprint,
-        kernel.name,
-        str(kernel.signature) if what == "loop" else "",
-        *dtypes,
-        *_machine(),
-    )
-    return folder() / f"{kernel.name}-{hashlib.sha256(repr(told).encode()).hexdigest()[:24]}.{what}"
-
-
+@functools.cache
 def _machine() -> tuple[str, ...]:
     features = llvm.get_host_cpu_features().flatten()
     versions = (numba.__version__, llvmlite.__version__, platform.python_version(), layerwright.__version__)

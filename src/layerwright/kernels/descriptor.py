@@ -14,8 +14,10 @@ from layerwright.kernels.signature import Signature, require_room
 # Words of the table.
 LOOP, INPUTS, OUTPUTS, DIMS, ELEMENTWISE, THREADS, WORKER, NAME, OPERANDS = range(9)
 # Words of each operand, inputs first: the size of an element, how many core dimensions there are, the address of
-# these (an index into the named ones, or minus a fixed size), two messages, and the dtype as the framework says it.
-ITEMSIZE, RANK, CORE, MISFIT, MISTYPED, DTYPE, WIDTH = range(7)
+# these (an index into the named ones, or minus a fixed size), two messages, the dtype as the framework says it, and the
+# input whose memory an output may take (`NOBODY` where there is none).
+ITEMSIZE, RANK, CORE, MISFIT, MISTYPED, DTYPE, ALIAS, WIDTH = range(8)
+NOBODY = -1
 MOST_AXES = 16
 
 _kept: list[object] = []
@@ -32,6 +34,7 @@ def describe(
     elementwise: bool,
     threads: int,
     worker: int,
+    aliases: Sequence[int],
 ) -> int:
     """The address of a new table; it is never released, because code that knows it isn't either.
 
@@ -45,6 +48,7 @@ def describe(
         elementwise: Whether rows are single elements, which are worth gathering into blocks.
         threads: How many may work on one call.
         worker: The address of what a thread runs.
+        aliases: For each output the input whose memory it may take, or `NOBODY`.
 
     Raises:
         SignatureError: Where there is no room for so many operands.
@@ -57,6 +61,7 @@ def describe(
         _text(name),
     )
     indices = {dim: n for n, dim in enumerate(signature.names)}
+    taken = [NOBODY] * len(signature.inputs) + [*aliases]
     for k, (dims, dtype, argument, code) in enumerate(zip(operands, dtypes, arguments, codes, strict=True)):
         core = np.array([-d if isinstance(d, int) else indices[d] for d in dims], np.int64)
         _kept.append(core)
@@ -65,6 +70,7 @@ def describe(
             _text(f"`{argument}` of `{name}` has a shape that doesn't fit {signature}."),
             _text(f"`{argument}` of `{name}` isn't {dtype}, for which this operation was made."),
             code,
+            taken[k],
         )
     _kept.append(words)
     return int(words.ctypes.data)

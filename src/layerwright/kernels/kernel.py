@@ -12,7 +12,7 @@ from typing import Any, ClassVar, overload
 
 import keras
 
-from layerwright.errors import GradientError, SignatureError
+from layerwright.errors import GradientError, KernelError, SignatureError
 from layerwright.kernels import bridges, native, source
 from layerwright.kernels.dtypes import Given, Plan, is_floating, plan
 from layerwright.kernels.signature import Signature, parse, resolve
@@ -30,6 +30,7 @@ class Options:
     differentiable: bool = True
     cache: bool = False
     outputs: tuple[str, ...] | None = None
+    aliases: tuple[str | None, ...] | None = None
 
 
 @overload
@@ -53,6 +54,9 @@ def kernel(given: Any = None, /, **options: Any) -> Any:
         differentiable: False where a gradient makes no sense; asking for one raises.
         cache: Whether the machine code is kept on disk for the next process.
         outputs: The dtypes of the outputs, where they aren't those of the inputs: `outputs=("int32",)`.
+        aliases: For each output the input whose memory it may take, or None: `aliases="x"`. It says that the function
+            reads no element of that input after it has written the output's element there. JAX and TensorFlow then
+            need no new memory where nobody else needs the input; elsewhere the call is as without it.
 
     Returns:
         A `Kernel`, which is called like any operation of Keras.
@@ -81,8 +85,10 @@ def _options(given: dict[str, Any]) -> Options:
     for name in given:
         if name not in known:
             raise SignatureError(f"`kernel` has no option `{name}`.", expected=", ".join(known), got=name)
-    outputs = given.get("outputs")
-    return Options(**{**given, "outputs": (outputs,) if isinstance(outputs, str) else outputs and tuple(outputs)})
+    for name in ("outputs", "aliases"):
+        value = given.get(name)
+        given[name] = (value,) if isinstance(value, str) else value and tuple(value)
+    return Options(**given)
 
 
 class Kernel:
@@ -123,6 +129,7 @@ class Kernel:
         self._given, self._signature = function, signature
         self._plans: dict[tuple[Given, ...], Plan] = {}
         self._loops: dict[tuple[str, ...], Any] = {}
+        self._around = source.surroundings(self.function)
         names = source.arguments_of(self.function)
         if signature is not None:
             count = len(signature.inputs)
@@ -131,14 +138,25 @@ class Kernel:
             self.arguments, self._outputs = names[:count], names[count:]
         else:
             self.arguments, self._outputs = names, []
+        if not set(self.options.aliases or ()) <= {*self.arguments, None}:
+            raise self._misfit(self.options.aliases, f"names of inputs: {', '.join(self.arguments)}")
         functools.update_wrapper(self, self.function)
-        self.__signature__ = inspect.Signature(
-            [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in self.arguments]
-        )
+        parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in self.arguments]
+        if "out" not in self.arguments:
+            parameters.append(inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
+        self.__signature__ = inspect.Signature(parameters)
+        if signature is not None:
+            self.aliases  # noqa: B018 - what is wrong with them is said here
         native.announce(self)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, out: Any = None) -> Any:
         """Compute; tensors of any framework, KerasTensors, Variables, arrays and numbers may stand beside one another.
+
+        Args:
+            args: One for each input.
+            out: Arrays of NumPy or tensors of PyTorch that are there already and are filled, one for each output, as
+                NumPy has it: of the dtype and shape that the call would give, and without a gradient. It may be an
+                input, too.
 
         Raises:
             ShapeError: Where shapes don't fit the signature.
@@ -151,6 +169,8 @@ class Kernel:
                 got=str(len(args)),
                 fix="pass one for each.",
             )
+        if out is not None:
+            return bridges.fill(self, args, out)
         bridge, values = bridges.of(self, args)
         outputs: Sequence[Any] = bridge.call(self, values)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
@@ -170,7 +190,7 @@ class Kernel:
             source.require_arguments(inner, inputs + 2 * outputs, told)
         else:
             source.require_arguments(inner, 2 * (inputs + outputs), f"{told}, and {inputs} gradients to write")
-        options = dataclasses.replace(self.options, outputs=None, differentiable=True)
+        options = dataclasses.replace(self.options, outputs=None, aliases=None, differentiable=True)
         signature = None if self.elementwise else self.signature.gradient()
         self.gradient = Kernel(function, signature, options, name=f"{self.name}_backward")
         return self.gradient
@@ -191,6 +211,36 @@ class Kernel:
             with contextlib.suppress(NumbaError):
                 return len(self.kinds([dtype] * len(self.arguments)))
         return len(self.kinds(["float64"] * len(self.arguments)))
+
+    @functools.cached_property
+    def aliases(self) -> tuple[int | None, ...]:
+        """For each output the input whose memory it may take, or None.
+
+        Raises:
+            SignatureError: Where the option `aliases` doesn't fit the signature.
+        """
+        given, signature = self.options.aliases, self.signature
+        if given is None:
+            return (None,) * len(signature.outputs)
+        if len(given) != len(signature.outputs):
+            raise self._misfit(given, f"{len(signature.outputs)}, one for each output")
+        found = tuple(None if name is None else self.arguments.index(name) for name in given)
+        taken = [index for index in found if index is not None]
+        if len(set(taken)) < len(taken):
+            raise self._misfit(given, "an input for one output only")
+        for index, dims in zip(found, signature.outputs, strict=True):
+            if index is not None and signature.inputs[index] != dims:
+                raise self._misfit(given, f"an input with the core dimensions of the output, in {signature}")
+        return found
+
+    def _misfit(self, got: Any, expected: str) -> SignatureError:
+        return SignatureError(
+            f"`aliases` of `{self.name}` doesn't fit.",
+            expected=expected,
+            got=repr(got[0] if len(got) == 1 else got),
+            fix='name for each output an input, or None: `aliases="x"`, `aliases=("x", None)`.',
+            where=self.place,
+        )
 
     @functools.cached_property
     def results(self) -> list[str]:
@@ -234,6 +284,7 @@ class Kernel:
         """The dtypes of a call with arguments of these; see `dtypes`."""
         key = (keras.config.floatx(), *given)
         if key not in self._plans:
+            self._refresh()
             self._plans[key] = plan(given, self.name, self.arguments, self.kinds)
         return self._plans[key]
 
@@ -253,14 +304,44 @@ class Kernel:
         return resolve(self.signature, [tuple(shape) for shape in shapes], self.name, self.arguments)
 
     def loop(self, dtypes: Sequence[str]) -> Any:
-        """The machine code for loop dtypes, inputs first; compiled once."""
+        """The machine code for loop dtypes, inputs first; compiled once.
+
+        Raises:
+            KernelError: Where what the function reads from around it isn't what it was for other dtypes.
+        """
         from layerwright.kernels.loops import Loop
 
         key = tuple(dtypes)
         with _lock:
             if key not in self._loops:
+                self._require_same()
                 self._loops[key] = Loop(self, key)
             return self._loops[key]
+
+    def _refresh(self) -> None:
+        """Take the function's surroundings as they are now, where nothing was compiled yet; also for the gradients."""
+        with _lock:
+            if not self._loops and source.surroundings(self.function) != self._around:
+                self._around = source.surroundings(self.function)
+                self.__dict__.pop("fingerprint", None)
+                native.forget(self)
+            self._require_same()
+        if self.gradient is not None:
+            self.gradient._refresh()
+
+    def _require_same(self) -> None:
+        # Numba takes globals as they are when it compiles, and the name of an operation tells what it computes.
+        now = source.surroundings(self.function)
+        changed = [name for name in {**now, **self._around} if now.get(name) != self._around.get(name)]
+        if changed:
+            raise KernelError(
+                f"`{changed[0]}`, which `{self.name}` reads, has changed since `{self.name}` was "
+                f"{'first called' if self._loops else 'defined'}.",
+                expected="the same value for every call",
+                got="another",
+                fix=f"pass `{changed[0]}` as an input, or define the kernel again after the change.",
+                where=self.place,
+            )
 
     def no_gradient(self) -> GradientError:
         """The error for a gradient that isn't there."""

@@ -22,7 +22,7 @@ from numba.extending import intrinsic
 from numba.np import arrayobj
 
 from layerwright.errors import SignatureError
-from layerwright.kernels import cache
+from layerwright.kernels import cache, failures
 from layerwright.kernels.machine import BYTES, I64
 from layerwright.kernels.signature import Signature
 
@@ -43,19 +43,21 @@ class Loop:
 
     def __init__(self, kernel: Kernel, dtypes: Sequence[str]) -> None:
         self.dtypes = tuple(dtypes)
-        kept = cache.load(kernel, "loop", dtypes)
+        failures.remember(kernel)
+        path = cache.path_of_kernel(kernel, "loop", dtypes)
+        kept = cache.load(path)
         if kept is not None:
             self._kept, self.address = cache.thawed(kept)
             return
         callback = _compiled_loop(kernel, dtypes)
         self._kept, self.address = callback, int(callback.address)
-        cache.store(kernel, "loop", dtypes, cache.frozen(callback, kernel.compiled))
+        cache.store(path, cache.frozen(callback, kernel.compiled))
 
 
 def _compiled_loop(kernel: Kernel, dtypes: Sequence[str]) -> Any:
     scalars = [numba.from_dtype(np.dtype(dtype)) for dtype in dtypes]
     make = _elementwise if kernel.elementwise else _rows
-    body = make(kernel.compiled, kernel.signature, scalars, (kernel.name, kernel.place))
+    body = make(kernel.compiled, kernel.signature, scalars, (kernel.name, kernel.place, " ".join(dtypes)))
 
     def loop(arguments, dimensions, steps, message):  # type: ignore[no-untyped-def]
         return body(arguments, dimensions, steps, message)
@@ -78,7 +80,8 @@ def returned(kernel: Kernel, dtypes: Sequence[str]) -> list[str | None]:
     Raises:
         SignatureError: Where that isn't a number, or a tuple of numbers.
     """
-    kept: list[str | None] | None = cache.load(kernel, "kinds", dtypes)
+    path = cache.path_of_kernel(kernel, "kinds", dtypes)
+    kept: list[str | None] | None = cache.load(path)
     if kept is not None:
         return kept
     result = _compile(kernel.compiled, [numba.from_dtype(np.dtype(dtype)) for dtype in dtypes]).return_type
@@ -92,7 +95,7 @@ def returned(kernel: Kernel, dtypes: Sequence[str]) -> list[str | None]:
             fix='return one for each output; to fill arrays, give a signature such as `@lw.kernel("(t)->(t)")`.',
             where=kernel.place,
         )
-    cache.store(kernel, "kinds", dtypes, names)
+    cache.store(path, names)
     return names
 
 
@@ -109,7 +112,7 @@ def _compile(function: Any, arguments: Sequence[Any]) -> Any:
     return function.overloads[tuple(arguments)].signature
 
 
-def _elementwise(function: Any, signature: Signature, scalars: Sequence[Any], told: tuple[str, str]) -> Any:
+def _elementwise(function: Any, signature: Signature, scalars: Sequence[Any], told: Sequence[str]) -> Any:
     count = len(signature.inputs)
     inputs, outputs = scalars[:count], scalars[count:]
     called = _compile(function, inputs)
@@ -127,7 +130,7 @@ def _elementwise(function: Any, signature: Signature, scalars: Sequence[Any], to
                 with cgutils.for_range(builder, frame.rows) as each:
                     at = frame.at(each.index, strides)
                     values = [_load(context, builder, s, p) for s, p in zip(inputs, at, strict=False)]
-                    value = frame.call(function, called, values)
+                    value = frame.call(function, called, values, each.index)
                     for out, pointer, (kind, part) in zip(
                         outputs, at[count:], _parts(builder, called.return_type, value), strict=True
                     ):
@@ -146,7 +149,7 @@ def _elementwise(function: Any, signature: Signature, scalars: Sequence[Any], to
     return body
 
 
-def _rows(function: Any, signature: Signature, scalars: Sequence[Any], told: tuple[str, str]) -> Any:
+def _rows(function: Any, signature: Signature, scalars: Sequence[Any], told: Sequence[str]) -> Any:
     count = len(signature.inputs)
     operands = [*signature.inputs, *signature.outputs]
     kinds = [
@@ -168,7 +171,7 @@ def _rows(function: Any, signature: Signature, scalars: Sequence[Any], told: tup
                     else _load(context, builder, kind, pointer)
                     for kind, pointer, size in zip(kinds, frame.at(each.index, frame.steps), sizes, strict=True)
                 ]
-                frame.call(function, called, values)
+                frame.call(function, called, values, each.index)
             return frame.end()
 
         return types.int64(*[types.int64] * 4), emit
@@ -184,8 +187,8 @@ class _Frame:
         steps: From one row to the next, in bytes, for each operand.
     """
 
-    def __init__(self, context: Any, builder: Any, args: Any, count: int, told: tuple[str, str]) -> None:
-        self._context, self._builder, self._message, self._told = context, builder, args[3], told
+    def __init__(self, context: Any, builder: Any, args: Any, count: int, told: Sequence[str]) -> None:
+        self._context, self._builder, self._args, self._told = context, builder, args, told
         self._words = [builder.inttoptr(a, I64.as_pointer()) for a in args[:3]]
         self._result, self._end = cgutils.alloca_once_value(builder, I64(0)), builder.append_basic_block("end")
         self.rows = self.word(1, 0)
@@ -201,11 +204,11 @@ class _Frame:
         builder = self._builder
         return [builder.gep(b, [builder.mul(row, step)]) for b, step in zip(self._bases, steps, strict=True)]
 
-    def call(self, function: Any, called: Any, values: Sequence[Any]) -> Any:
+    def call(self, function: Any, called: Any, values: Sequence[Any], row: Any) -> Any:
         """The result of the function; where it raises, the loop is left with the message."""
         status, value = _call(self._context, self._builder, function, called, values)
         with self._builder.if_then(status.is_error, likely=False):
-            _tell(self._context, self._builder, status, self._message, self._told)
+            _tell(self._context, self._builder, status, self._told, [*self._args, row])
             self._builder.store(I64(1), self._result)
             self._builder.branch(self._end)
         return value
@@ -259,8 +262,8 @@ def _call(context: Any, builder: Any, function: Any, called: Any, values: Sequen
     return context.call_internal_no_propagate(builder, compiled.fndesc, called, values)
 
 
-def _tell(context: Any, builder: Any, status: Any, message: Any, told: tuple[str, str]) -> None:
-    """Word the exception into `message`; only here is Python entered, and the GIL taken."""
+def _tell(context: Any, builder: Any, status: Any, told: Sequence[str], words: Sequence[Any]) -> None:
+    """Give the exception to `failures.tell`; only here is Python entered, and the GIL taken."""
     api = context.get_python_api(builder)
     gil = api.gil_ensure()
     context.call_conv.raise_error(builder, api, status)
@@ -273,13 +276,13 @@ def _tell(context: Any, builder: Any, status: Any, message: Any, told: tuple[str
     )
     module = api.import_module(context.insert_const_string(builder.module, "layerwright.kernels.failures"))
     tell = api.object_getattr_string(module, "tell")
-    name, place = (api.string_from_string(context.insert_const_string(builder.module, text)) for text in told)
-    room = api.long_from_longlong(message)
+    given = [api.string_from_string(context.insert_const_string(builder.module, text)) for text in told]
+    given += [api.long_from_longlong(word) for word in words]
     with builder.if_then(cgutils.is_null(builder, builder.load(trace))):
         api.incref(api.borrow_none())
         builder.store(api.borrow_none(), trace)
-    answer = api.call_function_objargs(tell, (name, place, builder.load(value), builder.load(trace), room))
-    for owned in (answer, room, name, place, tell, module, *map(builder.load, (kind, value, trace))):
+    answer = api.call_function_objargs(tell, (builder.load(value), builder.load(trace), *given))
+    for owned in (answer, *given, tell, module, *map(builder.load, (kind, value, trace))):
         api.decref(owned)
     api.err_clear()
     api.gil_release(gil)

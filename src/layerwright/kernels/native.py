@@ -59,6 +59,11 @@ def unique_name(kernel: Kernel) -> str:
     return _names[id(kernel)][1]
 
 
+def forget(kernel: Kernel) -> None:
+    """Give a kernel a new name when it is next asked for one."""
+    _names.pop(id(kernel), None)
+
+
 def announce(kernel: Kernel) -> None:
     """Note a kernel that was defined; TensorFlow, where it is imported, knows its op from now on.
 

@@ -7,7 +7,6 @@ Addresses and sizes are int64. Python is entered only where a kernel raises.
 
 from __future__ import annotations
 
-from numba import cfunc, njit
 from numba.core import types
 
 from layerwright.kernels.descriptor import (
@@ -29,18 +28,21 @@ from layerwright.kernels.descriptor import (
     WORKER,
 )
 from layerwright.kernels.machine import copy, external, invoke, put, room, text, word
+from layerwright.kernels.shared import machine, shared
 
 MESSAGE_WORDS = 128  # 1024 bytes
 BLOCK = 512  # rows of an elementwise kernel that are worked on at once where something is broadcast
-BLOCKS = 8  # at most so many broadcast inputs are gathered
+BLOCKS = 8  # at most so many operands are gathered or copied back
 SHORT = 8  # rows below which gathering costs more than it saves
 PARALLEL_ELEMENTS = 1 << 15  # below this a thread costs more than it saves
 MOST_THREADS = 64
+PAGE, HUGE_PAGE, LARGE = 1 << 12, 14, 1 << 22  # bytes, MADV_HUGEPAGE, and from where on NumPy asks for huge pages
 # Words of a job: what one thread works on.
 TABLE, DATA, SIZES, STEPS, GROUPS, NAMED, RESULT, MESSAGE = range(8)
 
 # Room on the stack, by what it holds. A function takes each kind once.
-an_axis, a_dim, an_operand, other_operands = room(MOST_AXES), room(MOST_DIMS), room(MOST_OPERANDS), room(MOST_OPERANDS)
+an_axis, a_dim = room(MOST_AXES), room(MOST_DIMS)
+an_operand, other_operands, more_operands = (room(MOST_OPERANDS) for _ in range(3))
 a_step, a_dimension, a_job = room(MOST_AXES * MOST_OPERANDS), room(MOST_DIMS + 1), room(8)
 blocks, orders, jobs_room = room(BLOCK * BLOCKS), room(4 * MOST_THREADS), room(8 * MOST_THREADS)
 messages_room, handles_room = room(MESSAGE_WORDS * MOST_THREADS), room(MOST_THREADS)
@@ -51,7 +53,7 @@ gil_held = external("PyGILState_Check", types.int32)
 gil_off = external("PyEval_SaveThread", types.int64)
 gil_on = external("PyEval_RestoreThread", types.void, types.int64)
 strlen = external("strlen", types.int64, types.int64)
-machine = njit(cache=True, error_model="numpy")
+madvise = external("madvise", types.int32, types.int64, types.int64, types.int32)
 
 
 @machine
@@ -160,6 +162,7 @@ def execute(table: int, data: int, shapes: int, ranks: int, lead: int, batch: in
         return 0
     for n in range(word(table, DIMS)):
         elements *= max(word(named, n), 1)
+    advise(table, data, rows, named)
     groups = merge(table, shapes, ranks, lead, batch, named, sizes, steps)
     job = a_job()
     put(job, TABLE, table)
@@ -174,6 +177,21 @@ def execute(table: int, data: int, shapes: int, ranks: int, lead: int, batch: in
     if threads > 1 and rows * elements >= PARALLEL_ELEMENTS:
         return spread(job, threads)
     return work(job, 0, outer)
+
+
+@machine
+def advise(table: int, data: int, rows: int, named: int) -> None:
+    """Ask for huge pages under large outputs, as NumPy does for its arrays.
+
+    A fresh buffer costs a page fault for every 4 KiB, which takes longer than most loops.
+    """
+    for k in range(word(table, INPUTS), word(table, INPUTS) + word(table, OUTPUTS)):
+        size = rows * word(table, OPERANDS + WIDTH * k + ITEMSIZE)
+        for axis in range(word(table, OPERANDS + WIDTH * k + RANK)):
+            size *= core_size(table, k, axis, named)
+        if size >= LARGE:
+            first = (word(data, k) + PAGE - 1) // PAGE * PAGE
+            madvise(first, (word(data, k) + size - first) // PAGE * PAGE, HUGE_PAGE)
 
 
 @machine
@@ -247,11 +265,13 @@ def work(job: int, start: int, stop: int) -> int:
 @machine
 def inner(table: int, here: int, dimensions: int, steps: int, rows: int, message: int) -> int:
     """Run the loop of the kernel over rows that lie in line for each operand."""
-    broadcast = 0
+    special = 0
     if word(table, ELEMENTWISE) != 0 and rows >= SHORT:
         for k in range(word(table, INPUTS)):
-            broadcast += word(steps, k) == 0
-    if broadcast == 0 or broadcast > BLOCKS:
+            special += word(steps, k) == 0
+        for k in range(word(table, INPUTS), word(table, INPUTS) + word(table, OUTPUTS)):
+            special += is_in_place(table, here, k)
+    if special == 0 or special > BLOCKS:
         put(dimensions, 0, rows)
         return invoke(word(table, LOOP), (here, dimensions, steps, message))
     return in_blocks(table, here, dimensions, steps, rows, message)
@@ -259,32 +279,58 @@ def inner(table: int, here: int, dimensions: int, steps: int, rows: int, message
 
 @machine
 def in_blocks(table: int, here: int, dimensions: int, steps: int, rows: int, message: int) -> int:
-    """Run an elementwise loop block by block, with every broadcast element repeated over a block."""
-    count = word(table, INPUTS) + word(table, OUTPUTS)
-    gathered, places, unit, used = blocks(), an_operand(), other_operands(), 0
-    block = min(rows, BLOCK)
+    """Run an elementwise loop block by block, so that it stays vector code.
+
+    Every broadcast element is repeated over a block, and an output that lies where an input does is copied there after
+    a block was read.
+    """
+    inputs, count = word(table, INPUTS), word(table, INPUTS) + word(table, OUTPUTS)
+    rooms, places, unit, homes = blocks(), an_operand(), other_operands(), more_operands()
     for k in range(count):
         size = word(table, OPERANDS + WIDTH * k + ITEMSIZE)
         put(unit, k, size)
         put(places, k, word(here, k))
-        if word(steps, k) == 0 and k < word(table, INPUTS):
-            place = gathered + 8 * BLOCK * used
-            used += 1
-            copy(place, word(here, k), size)
-            filled = 1
-            while filled < block:
-                more = min(filled, block - filled)
-                copy(place + filled * size, place, more * size)
-                filled += more
-            put(places, k, place)
+        put(homes, k, 0)
+        if k < inputs and word(steps, k) == 0:
+            repeat(rooms, word(here, k), size, min(rows, BLOCK))
+            put(places, k, rooms)
+            rooms += 8 * BLOCK
+        elif k >= inputs and is_in_place(table, here, k):
+            put(homes, k, word(here, k))
+            put(places, k, rooms)
+            rooms += 8 * BLOCK
     for start in range(0, rows, BLOCK):
-        put(dimensions, 0, min(BLOCK, rows - start))
+        block = min(BLOCK, rows - start)
+        put(dimensions, 0, block)
         if invoke(word(table, LOOP), (places, dimensions, unit, message)) != 0:
             return 1
         for k in range(count):
-            if word(steps, k) != 0 or k >= word(table, INPUTS):
+            if word(homes, k) != 0:
+                copy(word(homes, k), word(places, k), block * word(unit, k))
+                put(homes, k, word(homes, k) + BLOCK * word(unit, k))
+            elif word(steps, k) != 0 or k >= inputs:
                 put(places, k, word(places, k) + BLOCK * word(unit, k))
     return 0
+
+
+@machine
+def is_in_place(table: int, here: int, k: int) -> bool:
+    """Whether an output is written where an input is read."""
+    shared = 0
+    for i in range(word(table, INPUTS)):
+        shared += word(here, i) == word(here, k)
+    return shared != 0
+
+
+@machine
+def repeat(place: int, element: int, size: int, count: int) -> None:
+    """Write an element so many times."""
+    copy(place, element, size)
+    filled = 1
+    while filled < count:
+        more = min(filled, count - filled)
+        copy(place + filled * size, place, more * size)
+        filled += more
 
 
 # Words of what a thread is told.
@@ -325,7 +371,7 @@ def spread(job: int, threads: int) -> int:
     return 0
 
 
-@cfunc(types.int64(types.int64), cache=True)
+@shared(1)
 def worker(order: int) -> int:
     """What a thread runs."""
     job = word(order, JOB)
@@ -333,7 +379,7 @@ def worker(order: int) -> int:
     return 0
 
 
-@cfunc(types.int64(*[types.int64] * 5), cache=True)
+@shared(5)
 def run(table: int, data: int, shapes: int, ranks: int, message: int) -> int:
     """Run a kernel on buffers whose owner has checked dtypes and made the outputs: 0, or 1 with a message."""
     batch, named = an_axis(), a_dim()

@@ -9,6 +9,7 @@ import hashlib
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -122,9 +123,18 @@ def fingerprint(function: Callable[..., Any], *more: Any) -> str | None:
 
 def is_settled(function: Callable[..., Any]) -> bool:
     """Whether everything is there that a function takes from around it; what is defined further down isn't yet."""
-    names = {i.argval for i in dis.get_instructions(function) if i.opname == "LOAD_GLOBAL"}
-    around = function.__globals__
+    names, around = _globals(function.__code__), function.__globals__
     return all(name in around or hasattr(builtins, name) for name in names) and all(map(_is_full, _cells(function)))
+
+
+def _globals(code: CodeType) -> set[str]:
+    """The names that some code reads from its module; not those of attributes, as `inspect.getclosurevars` gives."""
+    names = {i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}
+    return names.union(*map(_globals, _inner(code)))
+
+
+def _inner(code: CodeType) -> list[CodeType]:
+    return [c for c in code.co_consts if inspect.iscode(c)]
 
 
 def _cells(function: Callable[..., Any]) -> Sequence[Any]:
@@ -143,21 +153,40 @@ class _Unknown(Exception):
     """Something around a function can't be told from others by its value."""
 
 
+def surroundings(function: Callable[..., Any]) -> dict[str, str | None]:
+    """What a function takes from around it, as digits that tell values from others; None where they can't be told."""
+    found: dict[str, str | None] = {}
+    for name, value in _around(function).items():
+        try:
+            found[name] = hashlib.sha256("\0".join(_value(value, {id(function)})).encode()).hexdigest()
+        except _Unknown:
+            found[name] = None
+    return found
+
+
+def _around(function: Callable[..., Any]) -> dict[str, Any]:
+    names, around = _globals(function.__code__), function.__globals__
+    cells = zip(function.__code__.co_freevars, _cells(function), strict=True)
+    filled = {name: cell.cell_contents for name, cell in cells if _is_full(cell)}
+    return dict(sorted({**{name: around[name] for name in names if name in around}, **filled}.items()))
+
+
 def _parts(function: Callable[..., Any], seen: set[int]) -> Iterator[str]:
     if id(function) in seen:
         return
     seen.add(id(function))
-    code = function.__code__
-    yield code.co_code.hex()
-    yield repr([c for c in code.co_consts if not inspect.iscode(c)])
-    yield repr(code.co_names)
-    around = inspect.getclosurevars(function)
-    for name, value in sorted({**around.globals, **around.nonlocals}.items()):
+    yield from _text_parts(function.__code__)
+    for name, value in _around(function).items():
         yield name
         yield from _value(value, seen)
-    for inner in code.co_consts:
-        if inspect.iscode(inner):
-            yield inner.co_code.hex()
+
+
+def _text_parts(code: CodeType) -> Iterator[str]:
+    yield code.co_code.hex()
+    yield repr([c for c in code.co_consts if not inspect.iscode(c)])
+    yield repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars))
+    for inner in _inner(code):
+        yield from _text_parts(inner)
 
 
 def _value(value: Any, seen: set[int]) -> Iterator[str]:

@@ -35,6 +35,7 @@ def table(kernel: Kernel, dtypes: tuple[str, ...], code: Callable[[str], int]) -
             elementwise=kernel.elementwise,
             threads=processors() if kernel.options.parallel else 0,
             worker=runtime.worker.address,
+            aliases=[descriptor.NOBODY if taken is None else taken for taken in kernel.aliases],
         )
         _made[key] = (kernel, address)
     return _made[key][1]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import keras
 
-from layerwright.errors import DtypeError
+from layerwright.errors import DtypeError, KernelError, SignatureError
 
 if TYPE_CHECKING:
     from layerwright.kernels.kernel import Kernel
@@ -43,6 +43,34 @@ def of(kernel: Kernel, args: Sequence[Any]) -> tuple[Any, list[Any]]:
             fix="convert them with `keras.ops.convert_to_numpy` first.",
         )
     return _bridge(names[0] if names else "numpy"), values
+
+
+def fill(kernel: Kernel, args: Sequence[Any], out: Any) -> Any:
+    """Call a kernel whose outputs are there already; the result is `out`.
+
+    Raises:
+        KernelError: Where the framework's tensors can't be written.
+        ShapeError, DtypeError: Where the outputs aren't as the call would give them.
+    """
+    targets = list(out) if isinstance(out, tuple | list) else [out]
+    bridge, values = of(kernel, [*args, *targets])
+    if not hasattr(bridge, "fill"):
+        raise KernelError(
+            f"`{kernel.name}` was called with `out`, which can't be written.",
+            expected="arrays of NumPy, or tensors of PyTorch",
+            got=", ".join(type(target).__name__ for target in targets),
+            fix="leave out `out`; with `@lw.kernel(aliases=...)` an output takes the memory of an input that nobody "
+            "else needs.",
+        )
+    if len(targets) != len(kernel.signature.outputs):
+        raise SignatureError(
+            f"`{kernel.name}` was called with {len(targets)} arrays for its outputs.",
+            expected=str(len(kernel.signature.outputs)),
+            got=str(len(targets)),
+            fix="pass a tuple with one for each.",
+        )
+    bridge.fill(kernel, values[: len(args)], targets)
+    return out
 
 
 def _bridge(name: str) -> Any:

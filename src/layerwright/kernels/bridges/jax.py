@@ -118,7 +118,18 @@ def _foreign(kernel: Kernel, dtypes: tuple[str, ...], *inputs: Any) -> tuple[Any
         return tuple(
             jax.pure_callback(lambda *x: _on_host(kernel, dtypes, x), results, *inputs, vmap_method="expand_dims")
         )
-    return tuple(jax.ffi.ffi_call(_target(kernel, dtypes), results, vmap_method="expand_dims")(*inputs))
+    aliases = {
+        i: k
+        for k, i in enumerate(kernel.aliases)
+        if i is not None and (inputs[i].shape, inputs[i].dtype) == (results[k].shape, results[k].dtype)
+    }
+    foreign = jax.ffi.ffi_call(
+        _target(kernel, dtypes), results, vmap_method="expand_dims", input_output_aliases=aliases or None
+    )
+    if not aliases:
+        return tuple(foreign(*inputs))
+    # Under vmap an input may be without the axis that its output has, and can't give its memory then.
+    return tuple(sharding.with_axis(foreign, partial(_run_level, kernel, dtypes))(*inputs))
 
 
 def _like(inputs: Sequence[Any], shape: Sequence[int | None], dtype: str) -> Any:

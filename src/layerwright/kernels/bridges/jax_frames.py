@@ -5,9 +5,6 @@ Source: `xla/ffi/api/c_api.h`, which the installed jaxlib ships (`jax.ffi.includ
 
 from __future__ import annotations
 
-from numba import cfunc, njit
-from numba.core import types
-
 from layerwright.kernels.descriptor import (
     DTYPE,
     INPUTS,
@@ -21,6 +18,7 @@ from layerwright.kernels.descriptor import (
 )
 from layerwright.kernels.machine import invoke, load32, load64, put, room, store32, store64, text, word
 from layerwright.kernels.runtime import MESSAGE_WORDS, execute, measure_all
+from layerwright.kernels.shared import machine, shared
 
 # XLA_FFI_CallFrame
 FRAME_BYTES, EXTENSION, API, STAGE, ARGUMENTS, RESULTS = 168, 8, 16, 32, 40, 80
@@ -37,7 +35,7 @@ an_axis, a_dim, an_error, a_message = room(MOST_AXES), room(MOST_DIMS), room(4),
 addresses_room, sizes_room, ranks_room = room(MOST_OPERANDS), room(MOST_OPERANDS), room(MOST_OPERANDS)
 
 
-@njit(error_model="numpy", cache=True)
+@machine
 def metadata(frame: int, extension: int) -> int:
     """Answer the question which version of the API this is written for: the caller's own."""
     answer, api = load64(extension + METADATA), load64(frame + API)
@@ -50,7 +48,7 @@ def metadata(frame: int, extension: int) -> int:
     return 0
 
 
-@njit(error_model="numpy", cache=True)
+@machine
 def fail(frame: int, code: int, message: int) -> int:
     """An error of XLA with this message."""
     error = an_error()
@@ -62,7 +60,7 @@ def fail(frame: int, code: int, message: int) -> int:
     return invoke(load64(load64(frame + API) + ERROR_CREATE), (error,))
 
 
-@cfunc(types.int64(types.int64, types.int64), cache=True)
+@shared(2)
 def handler(frame: int, table: int) -> int:
     """Run the kernel of the table on the buffers of the frame; 0, or an error of XLA."""
     extension = load64(frame + EXTENSION)

@@ -35,9 +35,15 @@ def partitioned(run: Function, signature: Signature, inputs: Sequence[Any], agai
     foreign = custom_partitioning(run)
     foreign.def_partition(lower, sharding_rule=rule, need_replication_factors=core)
 
+    return tuple(with_axis(foreign, again)(*inputs)) if whole else tuple(run(*inputs))
+
+
+def with_axis(run: Function, again: Function) -> Function:
+    """`run`, and under `vmap` `again` with one leading axis more for every input."""
+
     @custom_vmap
     def batched(*values: Any) -> Any:
-        return foreign(*values)
+        return tuple(run(*values))
 
     @batched.def_vmap
     def over_an_axis(size: int, mapped: Sequence[bool], *values: Any) -> Any:  # noqa: ARG001 - custom_vmap's signature
@@ -45,7 +51,7 @@ def partitioned(run: Function, signature: Signature, inputs: Sequence[Any], agai
         outputs = again(*level)
         return outputs, (True,) * len(outputs)
 
-    return tuple(batched(*inputs)) if whole else tuple(run(*inputs))
+    return batched
 
 
 def sharding_rule(signature: Signature, shapes: Sequence[tuple[int, ...]]) -> tuple[bool, str, tuple[str, ...]]:

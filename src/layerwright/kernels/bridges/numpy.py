@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from layerwright.errors import KernelError
+from layerwright.errors import DtypeError, KernelError, ShapeError
 from layerwright.kernels import failures
 from layerwright.kernels.dtypes import WEAK
 
@@ -25,8 +25,86 @@ def call(kernel: Kernel, values: Sequence[Any]) -> list[np.ndarray]:
     return [y.astype(dtype, copy=False) for y, dtype in zip(outputs, plan.outputs, strict=True)]
 
 
-def compute(kernel: Kernel, dtypes: Sequence[str], inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Run a kernel on arrays, as its loop dtypes.
+def fill(kernel: Kernel, values: Sequence[Any], targets: Sequence[Any]) -> None:
+    """Call a kernel with arrays and numbers, and write what it gives into arrays that are there.
+
+    Raises:
+        KernelError: Where one of these isn't an array that may be written.
+        ShapeError, DtypeError: Where one isn't as the call would give it.
+    """
+    arrays = [value if type(value) in WEAK else np.asarray(value) for value in values]
+    plan = kernel.plan([type(a) if type(a) in WEAK else a.dtype.name for a in arrays])
+    for target in targets:
+        if not isinstance(target, np.ndarray) or not target.flags.writeable:
+            raise KernelError(
+                f"`{kernel.name}` was called with `out`, which can't be written.",
+                expected="an array of NumPy that is writeable",
+                got=type(target).__name__,
+                fix="pass an array such as `numpy.empty(shape, dtype)` makes it, or leave out `out`.",
+            )
+    require_targets(kernel, plan.outputs, [np.shape(a) for a in arrays], targets, [t.dtype.name for t in targets])
+    inputs = [np.asarray(x, dtype, order="C") for x, dtype in zip(arrays, plan.loop, strict=False)]
+    direct = [t if _is_free(kernel, k, inputs, targets, plan.loop) else None for k, t in enumerate(targets)]
+    for target, y in zip(targets, compute(kernel, plan.loop, inputs, direct), strict=True):
+        if y is not target:
+            target[...] = y
+
+
+def require_targets(
+    kernel: Kernel,
+    dtypes: Sequence[str],
+    shapes: Sequence[Sequence[int]],
+    targets: Sequence[Any],
+    found: Sequence[str],
+) -> None:
+    """Check what is to be filled against the outputs' dtypes and the inputs' shapes.
+
+    Raises:
+        ShapeError, DtypeError: Where one isn't as the call would give it.
+    """
+    for name, dtype, shape, target, got in zip(
+        kernel.results, dtypes, kernel.shapes(shapes), targets, found, strict=True
+    ):
+        if tuple(target.shape) != tuple(shape):
+            raise ShapeError(
+                f"`out` for `{name}` of `{kernel.name}` has another shape than the result.",
+                expected=str(tuple(shape)),
+                got=str(tuple(target.shape)),
+                fix="pass an array of that shape, or leave out `out`.",
+            )
+        if got != dtype:
+            raise DtypeError(
+                f"`out` for `{name}` of `{kernel.name}` has another dtype than the result.",
+                expected=dtype,
+                got=got,
+                fix="pass an array of that dtype, or leave out `out`.",
+            )
+
+
+def _is_free(kernel: Kernel, k: int, inputs: Sequence[Any], targets: Sequence[Any], dtypes: Sequence[str]) -> bool:
+    """Whether an output may be computed in its place: what it overlaps must be read before it is written."""
+    target = targets[k]
+    if target.dtype.name != dtypes[len(inputs) + k] or not target.flags.c_contiguous or not target.flags.aligned:
+        return False
+    if any(np.may_share_memory(target, other) for n, other in enumerate(targets) if n != k):
+        return False
+    return all(
+        not np.may_share_memory(target, x)
+        or (
+            (kernel.elementwise or kernel.aliases[k] == i)
+            and (x.ctypes.data, x.shape, x.dtype) == (target.ctypes.data, target.shape, target.dtype)
+        )
+        for i, x in enumerate(inputs)
+    )
+
+
+def compute(
+    kernel: Kernel,
+    dtypes: Sequence[str],
+    inputs: Sequence[np.ndarray],
+    targets: Sequence[np.ndarray | None] | None = None,
+) -> list[np.ndarray]:
+    """Run a kernel on arrays, as its loop dtypes; outputs are written into `targets`, where there is one.
 
     Raises:
         ShapeError: Where shapes don't fit the signature.
@@ -36,8 +114,8 @@ def compute(kernel: Kernel, dtypes: Sequence[str], inputs: Sequence[np.ndarray])
     arrays = [np.asarray(x, dtype, order="C") for x, dtype in zip(inputs, dtypes, strict=False)]
     shapes = kernel.shapes([x.shape for x in arrays])
     outputs: list[Any] = [
-        np.empty([size or 0 for size in shape], dtype)
-        for shape, dtype in zip(shapes, dtypes[len(arrays) :], strict=True)
+        np.empty([size or 0 for size in shape], dtype) if target is None else target
+        for shape, dtype, target in zip(shapes, dtypes[len(arrays) :], targets or [None] * len(shapes), strict=True)
     ]
     operands = [*arrays, *outputs]
     sizes = [np.array(x.shape, np.int64) for x in operands]

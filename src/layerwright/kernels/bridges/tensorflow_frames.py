@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from numba import cfunc, njit
-from numba.core import types
-
 from layerwright.kernels.bridges.tensorflow_library import (
     INVALID_ARGUMENT,
     UNIMPLEMENTED,
     UNKNOWN,
-    allocate_output,
     attribute_size,
     attribute_types,
     compute_failed,
     creation_failed,
     delete_status,
     delete_tensor,
+    forward_or_allocate,
     get_code,
     get_input,
     new_status,
@@ -28,9 +25,10 @@ from layerwright.kernels.bridges.tensorflow_library import (
     tensor_type,
 )
 from layerwright.kernels.descriptor import (
+    ALIAS,
     DTYPE,
+    ELEMENTWISE,
     INPUTS,
-    ITEMSIZE,
     MISTYPED,
     MOST_AXES,
     MOST_DIMS,
@@ -42,6 +40,7 @@ from layerwright.kernels.descriptor import (
 )
 from layerwright.kernels.machine import invoke, load32, put, room, store32, text, word
 from layerwright.kernels.runtime import MESSAGE_WORDS, execute, measure, output_shape, say
+from layerwright.kernels.shared import machine, shared
 
 # Words of what is known of an op: its newest variant, who makes another, a table without a loop, for shapes, and what
 # is said where XLA should compile it.
@@ -54,7 +53,6 @@ TOLD = -1  # the status says it already
 an_axis, a_dim, a_message, a_shape = room(MOST_AXES), room(MOST_DIMS), room(MESSAGE_WORDS), room(MOST_RANK)
 tensors_room, data_room, shapes_room, ranks_room = (room(MOST_OPERANDS) for _ in range(4))
 sizes_room, types_room, a_word = room(MOST_OPERANDS * MOST_RANK), room(MOST_OPERANDS), room(1)
-machine = njit(error_model="numpy", cache=True)
 
 
 @machine
@@ -108,7 +106,7 @@ def chosen(construction: int, record: int, status: int) -> int:
     return table
 
 
-@cfunc(types.int64(types.int64, types.int64), cache=True)
+@shared(2)
 def create(construction: int, record: int) -> int:
     """What TensorFlow calls when it makes the op of a node: the table, which `compute` is given."""
     status = new_status()
@@ -119,7 +117,7 @@ def create(construction: int, record: int) -> int:
     return table
 
 
-@cfunc(types.int64(types.int64, types.int64), cache=True)
+@shared(2)
 def refuse(construction: int, record: int) -> int:
     """What TensorFlow calls when XLA should compile the op: an error that says what to do."""
     status = new_status()
@@ -130,34 +128,60 @@ def refuse(construction: int, record: int) -> int:
 
 
 @machine
-def take_inputs(table: int, context: int, status: int, tensors: int, data: int, shapes: int, ranks: int) -> int:
-    """Note the tensors, addresses and shapes of the inputs: 0, the message that is to be said, or -1 (`TOLD`)."""
+def take_inputs(table: int, context: int, status: int, data: int, shapes: int, ranks: int) -> int:
+    """Note the addresses and shapes of the inputs: 0, the message that is to be said, or -1 (`TOLD`)."""
     inputs, sizes = word(table, INPUTS), sizes_room()
     if number_of_inputs(context) != inputs or number_of_outputs(context) != word(table, OUTPUTS):
         return text("A kernel was called with a wrong number of tensors.")
     for k in range(inputs):
-        get_input(context, k, tensors + 8 * k, status)
+        handle = a_word()
+        get_input(context, k, handle, status)
         if get_code(status) != 0:
             return TOLD
-        tensor = word(tensors, k)
-        if tensor_type(tensor) != word(table, OPERANDS + WIDTH * k + DTYPE):
-            return word(table, OPERANDS + WIDTH * k + MISTYPED)
-        rank, shape = tensor_rank(tensor), sizes + 8 * MOST_RANK * k
-        if rank > MOST_RANK:
-            return text("A kernel takes 16 leading axes at most.")
-        for axis in range(rank):
-            put(shape, axis, tensor_size(tensor, axis))
-        put(data, k, tensor_data(tensor))
-        put(ranks, k, rank)
-        put(shapes, k, shape)
+        # The context keeps the buffer; who holds another reference to it would keep it from being passed on.
+        trouble = take_input(table, k, word(handle, 0), sizes + 8 * MOST_RANK * k, data, ranks)
+        delete_tensor(word(handle, 0))
+        if trouble != 0:
+            return trouble
+        put(shapes, k, sizes + 8 * MOST_RANK * k)
     return 0
+
+
+@machine
+def take_input(table: int, k: int, tensor: int, shape: int, data: int, ranks: int) -> int:
+    """Note the address and shape of an input: 0, or the message that is to be said."""
+    if tensor_type(tensor) != word(table, OPERANDS + WIDTH * k + DTYPE):
+        return word(table, OPERANDS + WIDTH * k + MISTYPED)
+    rank = tensor_rank(tensor)
+    if rank > MOST_RANK:
+        return text("A kernel takes 16 leading axes at most.")
+    for axis in range(rank):
+        put(shape, axis, tensor_size(tensor, axis))
+    put(data, k, tensor_data(tensor))
+    put(ranks, k, rank)
+    return 0
+
+
+@machine
+def make_output(table: int, k: int, context: int, shape: int, rank: int, status: int) -> int:
+    """The tensor of an output: the buffer of an input that nobody else needs, where the loop allows it, else a new one.
+
+    A loop over single elements has read each before it writes there.
+    """
+    inputs, dtype, candidates, count = word(table, INPUTS), word(table, OPERANDS + WIDTH * k + DTYPE), types_room(), 0
+    for i in range(inputs):
+        allowed = word(table, ELEMENTWISE) != 0 or word(table, OPERANDS + WIDTH * k + ALIAS) == i
+        if allowed and word(table, OPERANDS + WIDTH * i + DTYPE) == dtype:
+            store32(candidates + 4 * count, i)
+            count += 1
+    return forward_or_allocate(context, candidates, count, k - inputs, shape, rank, a_word(), status)
 
 
 @machine
 def perform(table: int, context: int, status: int, tensors: int, message: int) -> int:
     """Run the kernel: 0, a code with a message, or -1 (`TOLD`)."""
     data, shapes, ranks, batch, named = data_room(), shapes_room(), ranks_room(), an_axis(), a_dim()
-    trouble = take_inputs(table, context, status, tensors, data, shapes, ranks)
+    trouble = take_inputs(table, context, status, data, shapes, ranks)
     if trouble != 0:
         if trouble != TOLD:
             say(message, trouble)
@@ -168,11 +192,10 @@ def perform(table: int, context: int, status: int, tensors: int, message: int) -
         return INVALID_ARGUMENT
     inputs, shape = word(table, INPUTS), a_shape()
     for k in range(inputs, inputs + word(table, OUTPUTS)):
-        elements = output_shape(table, k, lead, batch, named, shape)
+        output_shape(table, k, lead, batch, named, shape)
         rank = lead + word(table, OPERANDS + WIDTH * k + RANK)
-        dtype, size = word(table, OPERANDS + WIDTH * k + DTYPE), word(table, OPERANDS + WIDTH * k + ITEMSIZE)
-        tensor = allocate_output(context, k - inputs, dtype, shape, rank, elements * size, status)
-        put(tensors, k, tensor)
+        tensor = make_output(table, k, context, shape, rank, status)
+        put(tensors, k - inputs, tensor)
         if get_code(status) != 0 or tensor == 0:
             return TOLD
         put(data, k, tensor_data(tensor))
@@ -181,19 +204,19 @@ def perform(table: int, context: int, status: int, tensors: int, message: int) -
     return 0
 
 
-@cfunc(types.void(types.int64, types.int64), cache=True)
+@shared(2, result=False)
 def compute(table: int, context: int) -> None:
     """What TensorFlow calls to run the op; the outputs are its own buffers."""
     status, tensors, message = new_status(), tensors_room(), a_message()
-    operands = word(table, INPUTS) + word(table, OUTPUTS)
-    for k in range(operands):
+    outputs = word(table, OUTPUTS)
+    for k in range(outputs):
         put(tensors, k, 0)
     code = perform(table, context, status, tensors, message)
     if code != 0:
         if code != TOLD:
             set_status(status, code, message)
         compute_failed(context, status)
-    for k in range(operands):
+    for k in range(outputs):
         if word(tensors, k) != 0:
             delete_tensor(word(tensors, k))
     delete_status(status)

@@ -63,7 +63,9 @@ set_status = _declared("TF_SetStatus", _VOID, _POINTER, _INT, _POINTER)
 number_of_inputs = _declared("TF_NumInputs", _INT, _POINTER)
 number_of_outputs = _declared("TF_NumOutputs", _INT, _POINTER)
 get_input = _declared("TF_GetInput", _VOID, _POINTER, _INT, _POINTER, _POINTER)
-allocate_output = _declared("TF_AllocateOutput", _POINTER, _POINTER, _INT, _INT, _POINTER, _INT, types.int64, _POINTER)
+forward_or_allocate = _declared(
+    "TF_ForwardInputOrAllocateOutput", _POINTER, _POINTER, _POINTER, _INT, _INT, _POINTER, _INT, _POINTER, _POINTER
+)
 compute_failed = _declared("TF_OpKernelContext_Failure", _VOID, _POINTER, _POINTER)
 delete_tensor = _declared("TF_DeleteTensor", _VOID, _POINTER)
 tensor_type = _declared("TF_TensorType", _INT, _POINTER)

@@ -133,6 +133,7 @@ def _outline(kernel: Kernel) -> int:
         elementwise=kernel.elementwise,
         threads=0,
         worker=0,
+        aliases=[descriptor.NOBODY] * len(signature.outputs),
     )
 
 

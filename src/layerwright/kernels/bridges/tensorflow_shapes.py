@@ -5,9 +5,6 @@ An unknown size that is that of one input stays the same object to TensorFlow; o
 
 from __future__ import annotations
 
-from numba import cfunc, njit
-from numba.core import types
-
 from layerwright.kernels.bridges.tensorflow_frames import OUTLINE
 from layerwright.kernels.bridges.tensorflow_library import (
     INVALID_ARGUMENT,
@@ -45,6 +42,7 @@ from layerwright.kernels.descriptor import (
     WIDTH,
 )
 from layerwright.kernels.machine import put, room, text, word
+from layerwright.kernels.shared import machine, shared
 
 UNKNOWN_SIZE, UNSET = -1, -2
 # Where a size comes from: words of an input and of its axis; no input where it is new.
@@ -53,7 +51,6 @@ NOBODY = -1
 
 handles_room, ranks_room = room(MOST_OPERANDS), room(MOST_OPERANDS)
 batch_room, named_room = room(MOST_AXES * ORIGIN_WORDS), room(MOST_DIMS * ORIGIN_WORDS)
-machine = njit(error_model="numpy", cache=True)
 
 
 @machine
@@ -195,7 +192,7 @@ def resolve(context: int, table: int, handles: int, part: int, dimension: int, s
     return 0
 
 
-@cfunc(types.int64(types.int64, types.int64, types.int64), cache=True)
+@shared(3)
 def infer(context: int, status: int, record: int) -> int:
     """What TensorFlow calls to know the shapes of the outputs."""
     table, handles, part, dimension = word(record, OUTLINE), handles_room(), new_shape(), new_dimension()

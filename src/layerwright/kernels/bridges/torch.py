@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from layerwright.errors import GradientError
+from layerwright.kernels.bridges import numpy as host
 from layerwright.kernels.bridges.torch_operations import Operation, device, make, registered
 from layerwright.kernels.dtypes import WEAK
 
@@ -57,6 +59,38 @@ def call(kernel: Kernel, values: Sequence[Any]) -> Sequence[torch.Tensor]:
     if how.plain:
         return outputs
     return [y if y.dtype == dtype else y.to(dtype) for y, dtype in zip(outputs, how.outputs, strict=True)]
+
+
+def fill(kernel: Kernel, values: Sequence[Any], targets: Sequence[Any]) -> None:
+    """Call a kernel, and write what it gives into tensors that are there.
+
+    Raises:
+        GradientError: Where a gradient would be needed.
+        ShapeError, DtypeError: Where one of these isn't as the call would give it.
+    """
+    tensors = [v if isinstance(v, torch.Tensor) else torch.as_tensor(v) for v in (*values, *targets)]
+    if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
+        raise GradientError(
+            f"`{kernel.name}` was called with `out` where PyTorch records gradients.",
+            expected="tensors without `requires_grad`, or `torch.no_grad()`",
+            got="a tensor with `requires_grad`",
+            fix="leave out `out`, or call it under `torch.no_grad()`.",
+        )
+    given = tuple([type(v) if type(v) in WEAK else x.dtype for v, x in zip(values, tensors, strict=False)])
+    how = _how(kernel, given)
+    assert how is not None
+    shapes = [tuple(x.shape) for x in tensors[: len(values)]]
+    dtypes = [str(dtype).removeprefix("torch.") for dtype in how.outputs]
+    host.require_targets(kernel, dtypes, shapes, targets, [str(t.dtype).removeprefix("torch.") for t in targets])
+    on_host = how.plain and all(x.device.type == "cpu" and x.is_contiguous() for x in tensors)
+    if on_host and not torch.compiler.is_compiling():
+        # Views of NumPy don't tell autograd that something was written.
+        host.fill(kernel, [x.detach().numpy() for x in tensors[: len(values)]], [t.detach().numpy() for t in targets])
+        torch.autograd.graph.increment_version(targets)
+        return
+    with torch.no_grad():
+        for target, y in zip(targets, call(kernel, values), strict=True):
+            target.copy_(y)
 
 
 def operation(kernel: Kernel, dtypes: tuple[str, ...]) -> Operation:

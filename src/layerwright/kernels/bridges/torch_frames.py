@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import cfunc
 from numba.core import types
 
 from layerwright.kernels.bridges import torch_shim
@@ -27,7 +26,8 @@ from layerwright.kernels.descriptor import (
     WIDTH,
 )
 from layerwright.kernels.machine import external, load8, load32, put, room, text, word
-from layerwright.kernels.runtime import MESSAGE_WORDS, execute, machine, measure, output_shape, say
+from layerwright.kernels.runtime import MESSAGE_WORDS, execute, measure, output_shape, say
+from layerwright.kernels.shared import machine, shared
 
 torch_shim.name_functions()
 
@@ -122,7 +122,7 @@ def serve(table: int, handles: int, inputs: int, outputs: int, message: int) -> 
     return execute(table, data, shapes, ranks, lead, batch, named, message)
 
 
-@cfunc(types.int64(*[types.int64] * 4), cache=True)
+@shared(4)
 def boxed(stack: int, arguments: int, results: int, table: int) -> int:
     """A kernel as PyTorch's dispatcher calls it; throws where it fails."""
     handles, message = handles_room(), a_message()

@@ -1,0 +1,91 @@
+"""Where a kernel failed: the row that failed is computed once more by Python, which knows its lines.
+
+Numba says of an index out of bounds and of a division by zero neither the line nor the values.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from layerwright.kernels.kernel import Kernel
+
+MOST_ELEMENTS = 1 << 16  # of a row; a larger one isn't computed again
+MOST_LINES = 200_000  # some tenths of a second
+
+
+class _Enough(BaseException):
+    """The row takes too long."""
+
+
+def replay(
+    kernel: Kernel, dtypes: Sequence[str], arguments: int, dimensions: int, steps: int, row: int, kind: type
+) -> BaseException | None:
+    """What Python raises for a row of an inner loop, with its traceback; None where it doesn't raise the same.
+
+    Args:
+        kernel: The kernel.
+        dtypes: Its loop dtypes, inputs first.
+        arguments, dimensions, steps: The addresses of what the inner loop was called with.
+        row: Which of its rows.
+        kind: What the machine code raised.
+    """
+    values = _row(kernel, dtypes, arguments, dimensions, steps, row)
+    if values is None:
+        return None
+    lines, tracer = 0, sys.gettrace()
+
+    def trace(_frame: FrameType, event: str, _given: Any) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        if lines > MOST_LINES:
+            raise _Enough
+        return trace
+
+    sys.settrace(trace)
+    try:
+        kernel.function(*values)
+    except BaseException as error:  # whatever it is, it is only looked at
+        sys.settrace(tracer)
+        if type(error) is not kind or error.__traceback__ is None:
+            return None
+        return error.with_traceback(error.__traceback__.tb_next)
+    finally:
+        sys.settrace(tracer)
+    return None
+
+
+def _row(
+    kernel: Kernel, dtypes: Sequence[str], arguments: int, dimensions: int, steps: int, row: int
+) -> list[Any] | None:
+    """The arguments of a row: Python numbers, and copies of arrays whose elements are Python numbers."""
+    signature = kernel.signature
+    sizes = dict(zip(signature.names, _words(dimensions + 8, len(signature.names)), strict=True))
+    operands = signature.inputs if kernel.elementwise else [*signature.inputs, *signature.outputs]
+    places, distances = _words(arguments, len(operands)), _words(steps, len(operands))
+    values: list[Any] = []
+    total = 0
+    for k, (dims, dtype) in enumerate(zip(operands, dtypes, strict=False)):
+        shape = [d if isinstance(d, int) else sizes[d] for d in dims]
+        total += int(np.prod(shape))
+        if total > MOST_ELEMENTS:
+            return None
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        data = ctypes.string_at(places[k] + row * distances[k], size)
+        array = np.frombuffer(data, dtype)
+        if kernel.elementwise or k in signature.scalars:
+            values.append(array[0].item())
+        else:
+            # Elements are Python numbers: NumPy's own warn of a division by zero, and don't raise.
+            values.append(array.reshape(shape or [1]).astype(object))
+    return values
+
+
+def _words(address: int, count: int) -> list[int]:
+    return list((ctypes.c_int64 * count).from_address(address))
