@@ -69,14 +69,14 @@ def store(path: Path | None, value: Any) -> None:
         os.replace(file.name, path)
 
 
-def frozen(callback: Any, function: Any = None) -> tuple[Any, ...]:
-    """The object code of a compiled callback, with the environments that the exceptions of a function need."""
+def frozen(library: Any, name: str, function: Any = None) -> tuple[Any, ...]:
+    """The object code of a function of a library, with the environments that the exceptions of another need."""
     environments = [compiled.environment for compiled in function.overloads.values()] if function is not None else []
-    return callback._library.serialize_using_object_code(), callback._wrapper_name, environments
+    return library.serialize_using_object_code(), name, environments
 
 
 def thawed(kept: tuple[Any, ...]) -> tuple[Any, int]:
-    """The library of some object code, which must be kept, and the address of its callback."""
+    """The library of some object code, which must be kept, and the address of its function."""
     code, name, environments = kept
     context = cpu_target.target_context
     rtsys.initialize(context)  # its symbols may be in the code: one that isn't there ends the process

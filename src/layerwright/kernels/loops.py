@@ -11,6 +11,8 @@ Source: `PyUFuncGenericFunction` of the NumPy C API.
 
 from __future__ import annotations
 
+import itertools
+import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +20,19 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
 from numba.np import arrayobj
 
 from layerwright.errors import SignatureError
 from layerwright.kernels import cache, failures
 from layerwright.kernels.machine import BYTES, I64
-from layerwright.kernels.signature import Signature
 
 if TYPE_CHECKING:
     from layerwright.kernels.kernel import Kernel, Options
+
+
+_numbers = itertools.count()
 
 
 class Loop:
@@ -49,21 +54,35 @@ class Loop:
         if kept is not None:
             self._kept, self.address = cache.thawed(kept)
             return
-        callback = _compiled_loop(kernel, dtypes)
-        self._kept, self.address = callback, int(callback.address)
-        cache.store(path, cache.frozen(callback, kernel.compiled))
+        library, name = _compiled_loop(kernel, dtypes, kept=path is not None)
+        self._kept, self.address = library, int(library.get_pointer_to_function(name))
+        if path is not None:
+            cache.store(path, cache.frozen(library, name, kernel.compiled))
 
 
-def _compiled_loop(kernel: Kernel, dtypes: Sequence[str]) -> Any:
+def _compiled_loop(kernel: Kernel, dtypes: Sequence[str], *, kept: bool) -> tuple[Any, str]:
+    """The library that holds the loop of a kernel, and the name of its function there.
+
+    Its code is made without Numba's front end: there is nothing to infer, and that takes longer than the rest.
+    """
     scalars = [numba.from_dtype(np.dtype(dtype)) for dtype in dtypes]
-    make = _elementwise if kernel.elementwise else _rows
-    body = make(kernel.compiled, kernel.signature, scalars, (kernel.name, kernel.place, " ".join(dtypes)))
-
-    def loop(arguments, dimensions, steps, message):  # type: ignore[no-untyped-def]
-        return body(arguments, dimensions, steps, message)
-
-    loop.__name__ = loop.__qualname__ = f"loop_of_{kernel.name}"
-    return numba.cfunc(types.int64(*[types.int64] * 4))(loop)
+    emit = _elementwise if kernel.elementwise else _rows
+    told = (kernel.name, kernel.place, " ".join(dtypes))
+    with global_compiler_lock:
+        kinds, called = _compiled(kernel, scalars)
+        context = cpu_target.target_context
+        name = f"layerwright.loop.{kernel.name}.{next(_numbers)}.{uuid.uuid4().hex}"
+        library = context.codegen().create_library(name)
+        module = library.create_ir_module(name)
+        function = ir.Function(module, ir.FunctionType(I64, [I64] * 4), name)
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        with context.push_code_library(library):
+            emit(_Frame(context, builder, function.args, kernel.compiled, called, told, len(dtypes)), kernel, kinds)
+        if kept:
+            library.enable_object_caching()
+        library.add_ir_module(module)
+        library.finalize()
+        return library, name
 
 
 def dispatcher(given: Any, options: Options) -> Any:
@@ -112,83 +131,80 @@ def _compile(function: Any, arguments: Sequence[Any]) -> Any:
     return function.overloads[tuple(arguments)].signature
 
 
-def _elementwise(function: Any, signature: Signature, scalars: Sequence[Any], told: Sequence[str]) -> Any:
-    count = len(signature.inputs)
-    inputs, outputs = scalars[:count], scalars[count:]
-    called = _compile(function, inputs)
-
-    @intrinsic
-    def body(typing: Any, arguments: Any, dimensions: Any, steps: Any, message: Any) -> Any:
-        def emit(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            frame = _Frame(context, builder, args, len(scalars), told)
-            sizes = [context.get_abi_sizeof(context.get_data_type(s)) for s in scalars]
-            dense = ir.Constant(ir.IntType(1), 1)
-            for step, size in zip(frame.steps, sizes, strict=True):
-                dense = builder.and_(dense, builder.icmp_signed("==", step, I64(size)))
-
-            def loop(strides: Sequence[Any]) -> None:
-                with cgutils.for_range(builder, frame.rows) as each:
-                    at = frame.at(each.index, strides)
-                    values = [_load(context, builder, s, p) for s, p in zip(inputs, at, strict=False)]
-                    value = frame.call(function, called, values, each.index)
-                    for out, pointer, (kind, part) in zip(
-                        outputs, at[count:], _parts(builder, called.return_type, value), strict=True
-                    ):
-                        _store(context, builder, out, pointer, context.cast(builder, part, kind, out))
-
-            # Two copies: with constant steps the loop becomes vector code.
-            with builder.if_else(dense, likely=True) as (then, otherwise):
-                with then:
-                    loop([I64(size) for size in sizes])
-                with otherwise:
-                    loop(frame.steps)
-            return frame.end()
-
-        return types.int64(*[types.int64] * 4), emit
-
-    return body
-
-
-def _rows(function: Any, signature: Signature, scalars: Sequence[Any], told: Sequence[str]) -> Any:
-    count = len(signature.inputs)
+def _compiled(kernel: Kernel, scalars: Sequence[Any]) -> tuple[list[Any], Any]:
+    """The types of the operands as the function takes them, and the function compiled for these."""
+    signature, count = kernel.signature, len(kernel.arguments)
+    if kernel.elementwise:
+        return list(scalars), _compile(kernel.compiled, scalars[:count])
     operands = [*signature.inputs, *signature.outputs]
     kinds = [
         scalar if k in signature.scalars else types.Array(scalar, max(len(dims), 1), "C", readonly=k < count)
         for k, (scalar, dims) in enumerate(zip(scalars, operands, strict=True))
     ]
-    called = _compile(function, kinds)
+    return kinds, _compile(kernel.compiled, kinds)
 
-    @intrinsic
-    def body(typing: Any, arguments: Any, dimensions: Any, steps: Any, message: Any) -> Any:
-        def emit(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            frame = _Frame(context, builder, args, len(operands), told)
-            named = {dim: frame.word(1, 1 + n) for n, dim in enumerate(signature.names)}
-            sizes = [[I64(d) if isinstance(d, int) else named[d] for d in dims] or [I64(1)] for dims in operands]
-            with cgutils.for_range(builder, frame.rows) as each:
-                values = [
-                    _array(context, builder, kind, pointer, size)
-                    if isinstance(kind, types.Array)
-                    else _load(context, builder, kind, pointer)
-                    for kind, pointer, size in zip(kinds, frame.at(each.index, frame.steps), sizes, strict=True)
-                ]
-                frame.call(function, called, values, each.index)
-            return frame.end()
 
-        return types.int64(*[types.int64] * 4), emit
+def _elementwise(frame: _Frame, kernel: Kernel, kinds: Sequence[Any]) -> None:
+    context, builder, count = frame.context, frame.builder, len(kernel.arguments)
+    sizes = [context.get_abi_sizeof(context.get_data_type(kind)) for kind in kinds]
+    dense = ir.Constant(ir.IntType(1), 1)
+    for step, size in zip(frame.steps, sizes, strict=True):
+        dense = builder.and_(dense, builder.icmp_signed("==", step, I64(size)))
 
-    return body
+    def loop(strides: Sequence[Any]) -> None:
+        with cgutils.for_range(builder, frame.rows) as each:
+            at = frame.at(each.index, strides)
+            value = frame.call([_load(context, builder, s, p) for s, p in zip(kinds[:count], at, strict=False)], each)
+            parts = _parts(builder, frame.called.return_type, value)
+            for out, pointer, (kind, part) in zip(kinds[count:], at[count:], parts, strict=True):
+                _store(context, builder, out, pointer, context.cast(builder, part, kind, out))
+
+    # Two copies: with constant steps the loop becomes vector code.
+    with builder.if_else(dense, likely=True) as (then, otherwise):
+        with then:
+            loop([I64(size) for size in sizes])
+        with otherwise:
+            loop(frame.steps)
+    frame.end()
+
+
+def _rows(frame: _Frame, kernel: Kernel, kinds: Sequence[Any]) -> None:
+    context, builder, signature = frame.context, frame.builder, kernel.signature
+    operands = [*signature.inputs, *signature.outputs]
+    named = {dim: frame.word(1, 1 + n) for n, dim in enumerate(signature.names)}
+    sizes = [[I64(d) if isinstance(d, int) else named[d] for d in dims] or [I64(1)] for dims in operands]
+    with cgutils.for_range(builder, frame.rows) as each:
+        values = [
+            _array(context, builder, kind, pointer, size)
+            if isinstance(kind, types.Array)
+            else _load(context, builder, kind, pointer)
+            for kind, pointer, size in zip(kinds, frame.at(each.index, frame.steps), sizes, strict=True)
+        ]
+        frame.call(values, each)
+    frame.end()
 
 
 class _Frame:
-    """What a loop is called with, as values of the code that is emitted.
+    """A loop while its code is emitted.
+
+    Args:
+        context, builder: Numba's and llvmlite's.
+        args: What the loop is called with.
+        function: The dispatcher of the user's function.
+        called: Its signature, for the types of this loop.
+        told: What `failures.tell` is told of the kernel.
+        count: How many operands there are.
 
     Attributes:
         rows: How many rows there are.
         steps: From one row to the next, in bytes, for each operand.
     """
 
-    def __init__(self, context: Any, builder: Any, args: Any, count: int, told: Sequence[str]) -> None:
-        self._context, self._builder, self._args, self._told = context, builder, args, told
+    def __init__(
+        self, context: Any, builder: Any, args: Any, function: Any, called: Any, told: Sequence[str], count: int
+    ) -> None:
+        self.context, self.builder, self.called = context, builder, called
+        self._function, self._args, self._told = function, args, told
         self._words = [builder.inttoptr(a, I64.as_pointer()) for a in args[:3]]
         self._result, self._end = cgutils.alloca_once_value(builder, I64(0)), builder.append_basic_block("end")
         self.rows = self.word(1, 0)
@@ -197,27 +213,27 @@ class _Frame:
 
     def word(self, which: int, index: int) -> Any:
         """A word that one of the first three arguments points to."""
-        return self._builder.load(self._builder.gep(self._words[which], [I64(index)]))
+        return self.builder.load(self.builder.gep(self._words[which], [I64(index)]))
 
     def at(self, row: Any, steps: Sequence[Any]) -> list[Any]:
         """Where a row of each operand begins."""
-        builder = self._builder
+        builder = self.builder
         return [builder.gep(b, [builder.mul(row, step)]) for b, step in zip(self._bases, steps, strict=True)]
 
-    def call(self, function: Any, called: Any, values: Sequence[Any], row: Any) -> Any:
-        """The result of the function; where it raises, the loop is left with the message."""
-        status, value = _call(self._context, self._builder, function, called, values)
-        with self._builder.if_then(status.is_error, likely=False):
-            _tell(self._context, self._builder, status, self._told, [*self._args, row])
-            self._builder.store(I64(1), self._result)
-            self._builder.branch(self._end)
+    def call(self, values: Sequence[Any], each: Any) -> Any:
+        """The result of the function for a row; where it raises, the loop is left with the message."""
+        status, value = _call(self.context, self.builder, self._function, self.called, values)
+        with self.builder.if_then(status.is_error, likely=False):
+            _tell(self.context, self.builder, status, self._told, [*self._args, each.index])
+            self.builder.store(I64(1), self._result)
+            self.builder.branch(self._end)
         return value
 
-    def end(self) -> Any:
-        """The result of the loop."""
-        self._builder.branch(self._end)
-        self._builder.position_at_end(self._end)
-        return self._builder.load(self._result)
+    def end(self) -> None:
+        """Return the result of the loop."""
+        self.builder.branch(self._end)
+        self.builder.position_at_end(self._end)
+        self.builder.ret(self.builder.load(self._result))
 
 
 def _load(context: Any, builder: Any, scalar: Any, pointer: Any) -> Any:

@@ -50,12 +50,15 @@ def works(framework: str, version: str) -> bool:
     kept = _kept()
     key = f"{framework} {version}"
     if key not in kept:
-        kept[key] = _try(framework)
+        answer = _try(framework)
+        if answer is None:  # a busy machine says nothing about the next time
+            return False
+        kept[key] = answer
         _keep(kept)
     return kept[key]
 
 
-def _try(framework: str) -> bool:
+def _try(framework: str) -> bool | None:
     environment = {**os.environ, "KERAS_BACKEND": framework, TRYING: "1"}
     try:
         done = subprocess.run(
@@ -68,7 +71,7 @@ def _try(framework: str) -> bool:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return False
+        return None
     return done.returncode == 0 and done.stdout.split()[-1:] == ["works"]
 
 

@@ -47,7 +47,8 @@ class Shared:
                 self._kept, address = disk.thawed(kept)
                 return address
             self._kept = cfunc(self._signature)(self._function)
-            disk.store(path, disk.frozen(self._kept))
+            if path is not None:
+                disk.store(path, disk.frozen(self._kept._library, self._kept._wrapper_name))
             return int(self._kept.address)
 
 

@@ -1,38 +1,52 @@
-"""Entries for the frameworks: small functions that call shared machine code with one word more, the kernel's table."""
+"""Entries for the frameworks: small functions that call shared machine code with one word more, the kernel's table.
+
+They are written byte by byte: a kernel has several, and a compiler takes longer for one than Numba for a short loop.
+Source: the System V ABI for x86-64, which passes integers in RDI, RSI, RDX, RCX, R8 and R9; Intel's manual for the
+instructions.
+"""
 
 from __future__ import annotations
 
-import threading
+import ctypes
+import mmap
 from collections.abc import Sequence
 
-import llvmlite.binding as llvm
-from llvmlite import ir
+# `mov register, imm64` for the argument that is added: by how many there are before it.
+_MOVES = (b"\x48\xbf", b"\x48\xbe", b"\x48\xba", b"\x48\xb9", b"\x49\xb8", b"\x49\xb9")
+_MOVE_TO_RAX, _JUMP_TO_RAX = b"\x48\xb8", b"\xff\xe0"
+_BYTES = 32  # of an entry, of which it uses 22
+_kept: list[mmap.mmap] = []
+_protect = ctypes.CDLL(None, use_errno=True).mprotect
+_protect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
-_lock = threading.Lock()
-_kept: list[llvm.ExecutionEngine] = []
 
-
-def entry(shared: int, arguments: int, table: int, name: str) -> int:
+def entry(shared: int, arguments: int, table: int) -> int:
     """The address of a new C function: it takes so many words, and calls `shared` with these and the table.
 
     It lives as long as the process, because frameworks keep its address.
     """
-    return entries([(shared, arguments)], table, name)[0]
+    return entries([(shared, arguments)], table)[0]
 
 
-def entries(shared: Sequence[tuple[int, int]], table: int, name: str) -> list[int]:
-    """As `entry`, for several functions of one table at once: their addresses and numbers of arguments."""
-    word = ir.IntType(64)
-    module = ir.Module(name)
-    module.triple = llvm.get_process_triple()
+def entries(shared: Sequence[tuple[int, int]], table: int) -> list[int]:
+    """As `entry`, for several functions of one table at once: their addresses and numbers of arguments.
+
+    Raises:
+        OSError: Where the system allows no machine code that is made at run time.
+    """
+    page = mmap.mmap(
+        -1,
+        mmap.PAGESIZE,
+        flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
+        prot=mmap.PROT_READ | mmap.PROT_WRITE,
+    )
     for n, (address, arguments) in enumerate(shared):
-        function = ir.Function(module, ir.FunctionType(word, [word] * arguments), f"entry{n}")
-        builder = ir.IRBuilder(function.append_basic_block())
-        target = builder.inttoptr(word(address), ir.FunctionType(word, [word] * (arguments + 1)).as_pointer())
-        builder.ret(builder.call(target, [*function.args, word(table)], tail=True))
-    with _lock:
-        machine = llvm.Target.from_default_triple().create_target_machine(opt=1)
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(str(module)), machine)
-        engine.finalize_object()
-        _kept.append(engine)
-        return [int(engine.get_function_address(f"entry{n}")) for n in range(len(shared))]
+        page[n * _BYTES : n * _BYTES + 22] = b"".join(
+            [_MOVES[arguments], table.to_bytes(8, "little"), _MOVE_TO_RAX, address.to_bytes(8, "little"), _JUMP_TO_RAX]
+        )
+    start = ctypes.addressof(ctypes.c_char.from_buffer(page))
+    # Never writable and executable at once, which hardened systems refuse.
+    if _protect(start, mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_EXEC) != 0:
+        raise OSError(ctypes.get_errno(), "The system allows no machine code that is made at run time.")
+    _kept.append(page)
+    return [start + n * _BYTES for n in range(len(shared))]

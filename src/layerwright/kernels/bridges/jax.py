@@ -175,7 +175,7 @@ def _target(kernel: Kernel, dtypes: tuple[str, ...]) -> str:
                 from layerwright.kernels.tables import table
                 from layerwright.kernels.trampolines import entry
 
-                address = entry(jax_frames.handler.address, 1, table(kernel, dtypes, CODES.__getitem__), name)
+                address = entry(jax_frames.handler.address, 1, table(kernel, dtypes, CODES.__getitem__))
                 jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(address), platform="cpu")
                 _registered.add(name)
             _targets[key] = name

@@ -90,7 +90,7 @@ def _register(kernel: Kernel, name: str, gradient: Callable[..., Any]) -> str:
     address = int(record.ctypes.data)
     record[frames.REFUSAL] = _refusal(kernel)
     shared = [(frames.create.address, 1), (frames.refuse.address, 1), (shapes.infer.address, 2)]
-    create, refuse, infer = entries(shared, address, name)
+    create, refuse, infer = entries(shared, address)
     _by_record[address] = (kernel, name)
     library.define_op(name, _ATTRIBUTES, infer)
     library.define_kernel(name, "CPU", create, frames.compute.address)

@@ -152,7 +152,7 @@ def _handler(kernel: Kernel, dtypes: tuple[str, ...]) -> str:
     name = f"layerwright.{native.unique_name(kernel)}.{'.'.join(dtypes)}"
     with _lock:
         if name not in _registered:
-            address = entry(jax_frames.handler.address, 1, table(kernel, dtypes, CODES.__getitem__), name)
+            address = entry(jax_frames.handler.address, 1, table(kernel, dtypes, CODES.__getitem__))
             _register(name.encode(), address)
             _registered.add(name)
     return name

@@ -126,7 +126,7 @@ def _implement(name: str, kernel: Kernel, dtypes: tuple[str, ...]) -> None:
     from layerwright.kernels.tables import table
     from layerwright.kernels.trampolines import entry
 
-    shim.implement(name, entry(torch_frames.boxed.address, 3, table(kernel, dtypes, shim.code), name))
+    shim.implement(name, entry(torch_frames.boxed.address, 3, table(kernel, dtypes, shim.code)))
 
 
 def _through_host(kernel: Kernel, dtypes: tuple[str, ...], given: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
