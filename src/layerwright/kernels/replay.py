@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +36,17 @@ def replay(
         row: Which of its rows.
         kind: What the machine code raised.
     """
-    values = _row(kernel, dtypes, arguments, dimensions, steps, row)
-    if values is None:
-        return None
+    # Elements that are Python numbers raise where NumPy's own warn of a division by zero; not all of NumPy takes them.
+    for numbers in (True, False):
+        values = _row(kernel, dtypes, arguments, dimensions, steps, row, numbers=numbers)
+        error = _raised(kernel.function, values) if values is not None else None
+        if error is not None and type(error) is kind and error.__traceback__ is not None:
+            return error.with_traceback(error.__traceback__.tb_next)
+    return None
+
+
+def _raised(function: Callable[..., Any], values: Sequence[Any]) -> BaseException | None:
+    """What a function raises; None where it doesn't, or takes too long."""
     lines, tracer = 0, sys.gettrace()
 
     def trace(_frame: FrameType, event: str, _given: Any) -> Any:
@@ -50,21 +58,18 @@ def replay(
 
     sys.settrace(trace)
     try:
-        kernel.function(*values)
+        function(*values)
     except BaseException as error:  # whatever it is, it is only looked at
-        sys.settrace(tracer)
-        if type(error) is not kind or error.__traceback__ is None:
-            return None
-        return error.with_traceback(error.__traceback__.tb_next)
+        return error
     finally:
         sys.settrace(tracer)
     return None
 
 
 def _row(
-    kernel: Kernel, dtypes: Sequence[str], arguments: int, dimensions: int, steps: int, row: int
+    kernel: Kernel, dtypes: Sequence[str], arguments: int, dimensions: int, steps: int, row: int, *, numbers: bool
 ) -> list[Any] | None:
-    """The arguments of a row: Python numbers, and copies of arrays whose elements are Python numbers."""
+    """The arguments of a row: Python numbers, and copies of arrays, whose elements are `numbers` of Python, too."""
     signature = kernel.signature
     sizes = dict(zip(signature.names, _words(dimensions + 8, len(signature.names)), strict=True))
     operands = signature.inputs if kernel.elementwise else [*signature.inputs, *signature.outputs]
@@ -77,13 +82,12 @@ def _row(
         if total > MOST_ELEMENTS:
             return None
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        data = ctypes.string_at(places[k] + row * distances[k], size)
-        array = np.frombuffer(data, dtype)
+        array = np.frombuffer(bytearray(ctypes.string_at(places[k] + row * distances[k], size)), dtype)
         if kernel.elementwise or k in signature.scalars:
             values.append(array[0].item())
         else:
-            # Elements are Python numbers: NumPy's own warn of a division by zero, and don't raise.
-            values.append(array.reshape(shape or [1]).astype(object))
+            array = array.reshape(shape or [1])
+            values.append(array.astype(object) if numbers else array)
     return values
 
 
