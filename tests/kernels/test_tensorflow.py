@@ -478,6 +478,31 @@ def test_a_saved_model_runs_in_another_process_with_its_gradient(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_saved_function_that_xla_compiles_runs_in_another_process(tmp_path):
+    model = """
+import numpy as np, tensorflow as tf
+class Model(tf.Module):
+    @tf.function(jit_compile=True, input_signature=[tf.TensorSpec([None, None])])
+    def __call__(self, x):
+        return scaled(decayed(x, 0.5), 2.0)
+    @tf.function(jit_compile=True, input_signature=[tf.TensorSpec([None, 3], tf.float64)])
+    def other(self, x):
+        return decayed(x, tf.constant(0.25, tf.float64))
+def results(model):
+    values = [float(tf.reduce_sum(model(tf.ones([rows, 4])))) for rows in (1, 3)]
+    try:
+        model(-200.0 * tf.ones([1, 2]))
+    except tf.errors.OpError as error:
+        assert "too cold" in error.message
+    return values, model.other(tf.ones([1, 3], tf.float64)).numpy().tolist()
+"""
+    saved = f"tf.saved_model.save(Model(), {str(tmp_path)!r})\nprint(results(Model()))"
+    first = child.output(f"{MODULE}\n{model}\n{saved}")
+    loaded = f"print(results(tf.saved_model.load({str(tmp_path)!r})))"
+    assert child.output(f"import tensorflow\n{MODULE}\n{model}\n{loaded}") == first
+
+
+@pytest.mark.slow
 def test_without_native_ops_values_gradients_and_errors_are_the_same():
     space = {}
     exec(f"{MODULE}\n{MODEL}\nfound = results(Model())", space)

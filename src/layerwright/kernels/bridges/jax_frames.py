@@ -1,4 +1,4 @@
-"""Machine code that JAX calls: it reads the call frame of an XLA FFI handler and runs the kernel of a table.
+"""Machine code that XLA calls: it reads the call frame of an XLA FFI handler and runs the kernel of a table.
 
 Source: `xla/ffi/api/c_api.h`, which the installed jaxlib ships (`jax.ffi.include_dir()`); offsets are in bytes.
 """
@@ -60,16 +60,29 @@ def fail(frame: int, code: int, message: int) -> int:
     return invoke(load64(load64(frame + API) + ERROR_CREATE), (error,))
 
 
-@shared(2)
-def handler(frame: int, table: int) -> int:
-    """Run the kernel of the table on the buffers of the frame; 0, or an error of XLA."""
+@machine
+def is_a_call(frame: int) -> bool:
+    """Whether XLA wants the kernel to run, and asks for nothing else."""
+    extension = load64(frame + EXTENSION)
+    if extension != 0 and load32(extension + EXTENSION_TYPE) == METADATA_EXTENSION:
+        return False
+    return load64(frame) >= FRAME_BYTES and load32(frame + STAGE) == EXECUTE
+
+
+@machine
+def answer(frame: int) -> int:
+    """What is said where XLA asks for something else: 0, or an error of XLA."""
     extension = load64(frame + EXTENSION)
     if extension != 0 and load32(extension + EXTENSION_TYPE) == METADATA_EXTENSION:
         return metadata(frame, extension)
     if load64(frame) < FRAME_BYTES:
         return fail(frame, INTERNAL, text("The call frame of XLA is smaller than it should be."))
-    if load32(frame + STAGE) != EXECUTE:
-        return 0
+    return 0
+
+
+@machine
+def perform(frame: int, table: int) -> int:
+    """Run the kernel of the table on the buffers of the frame; 0, or an error of XLA."""
     inputs, outputs = word(table, INPUTS), word(table, OUTPUTS)
     if load64(frame + ARGUMENTS + COUNT) != inputs or load64(frame + RESULTS + COUNT) != outputs:
         return fail(frame, INVALID_ARGUMENT, text("A kernel was called with a wrong number of buffers."))
@@ -89,3 +102,9 @@ def handler(frame: int, table: int) -> int:
     if execute(table, data, shapes, ranks, lead, batch, named, message) != 0:
         return fail(frame, INTERNAL, message)
     return 0
+
+
+@shared(2)
+def handler(frame: int, table: int) -> int:
+    """What XLA calls for a kernel and its dtypes; 0, or an error of XLA."""
+    return perform(frame, table) if is_a_call(frame) else answer(frame)

@@ -86,7 +86,7 @@ def _ops() -> Any:
 def _native_operation(kernel: Kernel, dtypes: tuple[str, ...]) -> Operation:
     ops = _ops()
     op = ops.op_of(kernel, _gradient)
-    ops.prepare(kernel, op, dtypes)
+    ops.prepare(op, dtypes)
     outputs = [tf.as_dtype(dtype) for dtype in dtypes[len(kernel.arguments) :]]
     from layerwright.kernels.bridges import tensorflow_xla as xla
 

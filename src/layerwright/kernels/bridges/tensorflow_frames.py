@@ -83,6 +83,17 @@ def listed(construction: int, name: int, to: int, status: int) -> int:
 
 
 @machine
+def find(record: int, dtypes: int, inputs: int, outputs: int, message: int) -> int:
+    """The table for dtypes, which is made where there is none yet; 0 with a message where it can't be."""
+    variant = word(record, VARIANT)
+    while variant != 0:
+        if matches(word(variant, TABLE), dtypes, inputs, outputs):
+            return word(variant, TABLE)
+        variant = word(variant, BEFORE)
+    return invoke(word(record, DEFINE), (record, dtypes, inputs, outputs, message))
+
+
+@machine
 def chosen(construction: int, record: int, status: int) -> int:
     """The table for the dtypes of a node; 0 with a status where there is none."""
     dtypes, message = types_room(), a_message()
@@ -95,12 +106,7 @@ def chosen(construction: int, record: int, status: int) -> int:
     if inputs + outputs > MOST_OPERANDS:
         set_status(status, INVALID_ARGUMENT, text("A kernel has 32 inputs and outputs at most."))
         return 0
-    variant = word(record, VARIANT)
-    while variant != 0:
-        if matches(word(variant, TABLE), dtypes, inputs, outputs):
-            return word(variant, TABLE)
-        variant = word(variant, BEFORE)
-    table = invoke(word(record, DEFINE), (record, dtypes, inputs, outputs, message))
+    table = find(record, dtypes, inputs, outputs, message)
     if table == 0:
         set_status(status, INVALID_ARGUMENT, message)
     return table

@@ -13,36 +13,33 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import tensorflow as tf
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.eager import context, core, execute
 from tensorflow.python.framework import op_def_library, op_def_registry, ops
 
 from layerwright.errors import four_slots
-from layerwright.kernels import descriptor, failures, native
+from layerwright.kernels import descriptor, native
 from layerwright.kernels.bridges import tensorflow_frames as frames
 from layerwright.kernels.bridges import tensorflow_library as library
 from layerwright.kernels.bridges import tensorflow_shapes as shapes
 from layerwright.kernels.bridges import tensorflow_vectorized as vectorized
+from layerwright.kernels.bridges import tensorflow_xla as xla
+from layerwright.kernels.bridges.tensorflow_variants import Variants
 from layerwright.kernels.signature import Signature
-from layerwright.kernels.tables import table
 from layerwright.kernels.trampolines import entries
 
 if TYPE_CHECKING:
     from layerwright.kernels.kernel import Kernel
 
-_DTYPES = {code: dtype for dtype, code in library.CODES.items()}
 _TYPES = "list({float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, bool})"
 _ATTRIBUTES = (f"Tin: {_TYPES} >= 0", f"Tout: {_TYPES} >= 1", "gradient: string = ''")
 _XLA_DEVICES = ("XLA_CPU_JIT", "XLA_GPU_JIT")
 _lock = threading.RLock()
 _ops: dict[int, tuple[Kernel, str]] = {}  # by the identity of kernels
 _marked: dict[str, str] = {}  # ops, by the unique names of kernels
-_records: dict[str, np.ndarray] = {}  # by op
-_by_record: dict[int, tuple[Kernel, str]] = {}
 _by_op: dict[str, Kernel] = {}
-_variants: set[tuple[str, tuple[str, ...]]] = set()
+_variants: dict[str, Variants] = {}  # by op
 _kept: list[Any] = []
 
 
@@ -68,10 +65,9 @@ def kernel_of(op: str) -> Kernel | None:
     return _by_op.get(op)
 
 
-def prepare(kernel: Kernel, op: str, dtypes: tuple[str, ...]) -> None:
-    """Compile a kernel for loop dtypes, so that errors of the compiler come from the call."""
-    if (op, dtypes) not in _variants:
-        _variant(kernel, op, dtypes)
+def prepare(op: str, dtypes: tuple[str, ...]) -> None:
+    """Compile the kernel of an op for loop dtypes, so that errors of the compiler come from the call."""
+    _variants[op].prepare(dtypes)
 
 
 def _op_name(unique: str) -> str:
@@ -84,21 +80,18 @@ def _op_name(unique: str) -> str:
 def _register(kernel: Kernel, name: str, gradient: Callable[..., Any]) -> str:
     if op_def_registry.get(name) is not None:  # by another copy of this module: registering it again would abort
         name = f"{name}_{uuid.uuid4().hex[:8]}"
-    record = np.zeros(frames.RECORD_WORDS, np.int64)
-    record[frames.DEFINE] = ctypes.cast(_define, ctypes.c_void_p).value or 0
-    record[frames.OUTLINE] = _outline(kernel)
-    address = int(record.ctypes.data)
-    record[frames.REFUSAL] = _refusal(kernel)
+    variants = Variants(kernel, library.CODES, _outline(kernel), _refusal(kernel))
     shared = [(frames.create.address, 1), (frames.refuse.address, 1), (shapes.infer.address, 2)]
-    create, refuse, infer = entries(shared, address)
-    _by_record[address] = (kernel, name)
+    create, refuse, infer = entries(shared, variants.address)
     library.define_op(name, _ATTRIBUTES, infer)
     library.define_kernel(name, "CPU", create, frames.compute.address)
     for device in _XLA_DEVICES:
         library.define_kernel(name, device, refuse, frames.compute.address)
     tf.RegisterGradient(name)(gradient)
+    if xla.tried():  # a graph that is loaded may call the handler before anything else does
+        xla.handler_of(kernel)
     vectorized.register(kernel, name, apply)
-    _records[name], _by_op[name] = record, kernel
+    _variants[name], _by_op[name] = variants, kernel
     return name
 
 
@@ -135,36 +128,6 @@ def _outline(kernel: Kernel) -> int:
         worker=0,
         aliases=[descriptor.NOBODY] * len(signature.outputs),
     )
-
-
-def _variant(kernel: Kernel, op: str, dtypes: tuple[str, ...]) -> int:
-    """The table of an op for loop dtypes, which machine code finds from now on."""
-    address = table(kernel, dtypes, library.CODES.__getitem__)
-    with _lock:
-        if (op, dtypes) not in _variants:
-            record = _records[op]
-            node = np.array([record[frames.VARIANT], address], np.int64)
-            _kept.append(node)
-            record[frames.VARIANT] = node.ctypes.data  # one aligned word: a reader sees the old list or the new one
-            _variants.add((op, dtypes))
-    return address
-
-
-@ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 5)
-def _define(record: int, dtypes: int, inputs: int, outputs: int, message: int) -> int:
-    """Called by machine code for dtypes of a node that it hasn't met: the table, or 0 with a message."""
-    try:
-        kernel, op = _by_record[record]
-        codes = (ctypes.c_int32 * (inputs + outputs)).from_address(dtypes)
-        loop = tuple(_DTYPES[code] for code in codes)
-        expected = (len(kernel.arguments), len(kernel.signature.outputs))
-        if expected == (inputs, outputs):
-            return _variant(kernel, op, loop)
-        said = f"`{kernel.name}` has {expected[0]} inputs and {expected[1]} outputs, not {inputs} and {outputs}."
-    except Exception as error:  # an exception can't cross machine code
-        said = f"{type(error).__name__}: {error}"
-    failures.write(message, said)
-    return 0
 
 
 def apply(op: str, name: str, inputs: Sequence[Any], outputs: Sequence[Any], gradient: str) -> list[Any]:

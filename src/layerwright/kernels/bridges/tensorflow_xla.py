@@ -2,8 +2,7 @@
 
 TensorFlow's XLA can't compile ops from outside of it, but it runs modules of StableHLO (`XlaCallModule`), and these may
 call handlers. Private: where `tf.function` keeps `jit_compile`, the wrapper of `XlaCallModule`, and the symbol that
-gives XLA's table of functions. It is used where a version was tried, or a trial in a child process went well. A
-SavedModel of such a function doesn't run in another process, where XLA doesn't know the handler.
+gives XLA's table of functions. It is used where a version was tried, or a trial in a child process went well.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from layerwright.kernels import native
-from layerwright.kernels.bridges import jax_frames
+from layerwright.kernels.bridges import tensorflow_xla_frames as frames
 from layerwright.kernels.bridges.tensorflow_stablehlo import module
-from layerwright.kernels.tables import table
+from layerwright.kernels.bridges.tensorflow_variants import Variants
 from layerwright.kernels.trampolines import entry
 
 if TYPE_CHECKING:
@@ -49,8 +48,8 @@ run = tf.function(doubled, jit_compile=True, input_signature=[tf.TensorSpec([Non
 assert float(tf.reduce_sum(run(tf.ones([2, 3])))) == 12.0
 """
 
-_lock = threading.Lock()
-_registered: set[str] = set()
+_lock = threading.RLock()
+_variants: dict[str, Variants] = {}  # by the names of handlers
 
 
 class _Text(ctypes.Structure):
@@ -98,12 +97,23 @@ def usable() -> bool:
     """Whether this TensorFlow runs handlers. On a GPU it would look for them there."""
     if tf.config.list_physical_devices("GPU"):
         return False
+    return _complete() and (tried() or _trial())
+
+
+@cache
+def tried() -> bool:
+    """Whether this is a version that the tests run on, and has what is needed."""
+    return tf.__version__.rpartition(".")[0] in TRIED and _complete()
+
+
+@cache
+def _complete() -> bool:
     try:
         _table_of_xla()
         _wrapper()
     except (ImportError, AttributeError, OSError, ValueError):
         return False
-    return tf.__version__.rpartition(".")[0] in TRIED or _trial()
+    return True
 
 
 def _trial() -> bool:
@@ -120,7 +130,9 @@ def run(kernel: Kernel, dtypes: tuple[str, ...], inputs: Sequence[Any]) -> list[
     """Call a kernel from what XLA compiles."""
     shapes = [tuple(x.shape) for x in inputs]
     results = kernel.shapes(shapes)
-    text = module(kernel.signature, _handler(kernel, dtypes), dtypes, shapes, results)
+    handler = handler_of(kernel)
+    _variants[handler].prepare(dtypes)  # so that errors of the compiler come from here
+    text = module(kernel.signature, handler, dtypes, shapes, results)
     return list(
         _wrapper()(
             list(inputs),
@@ -147,14 +159,14 @@ def _table_of_xla() -> int:
     return int(function())
 
 
-def _handler(kernel: Kernel, dtypes: tuple[str, ...]) -> str:
-    """The name under which XLA knows the kernel."""
-    name = f"layerwright.{native.unique_name(kernel)}.{'.'.join(dtypes)}"
+def handler_of(kernel: Kernel) -> str:
+    """The name under which XLA knows a kernel; registered once a process for everything that computes the same."""
+    name = f"layerwright.{native.unique_name(kernel)}"
     with _lock:
-        if name not in _registered:
-            address = entry(jax_frames.handler.address, 1, table(kernel, dtypes, CODES.__getitem__))
-            _register(name.encode(), address)
-            _registered.add(name)
+        if name not in _variants:
+            variants = Variants(kernel, CODES)
+            _register(name.encode(), entry(frames.handler.address, 1, variants.address))
+            _variants[name] = variants
     return name
 
 
