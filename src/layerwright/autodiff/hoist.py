@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 
 from layerwright.autodiff import types
-from layerwright.autodiff.calculus import Calculus
 from layerwright.autodiff.activity import is_allocation
+from layerwright.autodiff.calculus import Calculus
 from layerwright.autodiff.program import Program
 from layerwright.autodiff.syntax import (
     assign,
@@ -32,7 +32,7 @@ from layerwright.autodiff.types import Types
 def hoist(program: Program, found: Types) -> None:
     """Move every allocation to the top."""
     calculus = Calculus(program, found)
-    single = _single(program.body)
+    single = {v: value for v, value in _single(program.body).items() if not found[v].rank}
     out: list[ast.stmt] = []
     for s in program.body:
         if isinstance(s, ast.If | ast.For | ast.While):
