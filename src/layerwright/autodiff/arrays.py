@@ -13,7 +13,7 @@ import numpy as np
 
 from layerwright.autodiff import rules, types
 from layerwright.autodiff.fence import LOOP
-from layerwright.autodiff.lenses import Bounds, Lens, whole
+from layerwright.autodiff.lenses import Axis, Bounds, Lens, whole
 from layerwright.autodiff.program import Program
 from layerwright.autodiff.stack import grow
 from layerwright.autodiff.syntax import (
@@ -203,7 +203,7 @@ class _Arrays:
         dtype = expression("x.dtype", x=name(source.array)) if copied is not None else self.dtype(self.types[target])
         self.types[target] = self.types[target].of_rank(source.rank)
         create = assign(target, expression("np.empty(shape, dtype)", np=self.numpy(), shape=shape, dtype=dtype))
-        return [placed(create, s), *self.filled(s, whole(target, source.rank), value, before)]
+        return [placed(create, s), *self.filled(s, Lens(target, tuple(Axis(a.length) for a in source.axes)), value, before)]
 
     def dtype(self, kind: Type) -> ast.expr:
         names = {"f": f"float{kind.bits}", "i": f"int{kind.bits}", "b": "bool_"}

@@ -59,12 +59,10 @@ def gradient(
     given = {out: fresh(f"d_{out}") for out in outputs}
     gradients = {x: fresh(f"d_{x}") for x in inputs}
     program.body = without_returns(program.body, program.names, "result").body
-    exits = Exits(program, found)
     for s in walk(program.body):
-        for t in targets(s):
-            if isinstance(t, ast.Name) and t.id not in found:
-                found[t.id] = types.TRUTH
+        found.update({t.id: types.TRUTH for t in targets(s) if isinstance(t, ast.Name) and t.id not in found})
     hoist(program, found)
+    exits = Exits(program, found)
     every = Calculus(program, found)
     floating = [x for x in inputs if found[x].floating]
     active = varied(program.body, every, floating) & useful(program.body, every, own.values())
