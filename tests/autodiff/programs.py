@@ -287,7 +287,7 @@ class Tables:
         if c < 0.75:
             return f"B[{self.shifted(variables[r.random() < 0.3])}]"
         if c < 0.85:
-            return f"w[{variables[0]}, {variables[1]} % m]"
+            return f"w[{variables[0]} % n, {variables[1]} % w.shape[1]]"
         return f"out[{self.shifted(variables[0])}]" if c < 0.9 else r.choice(["s", "a", f"x[{variables[0]}]"])
 
     def value(self, variables: list[str], known: list[str]) -> str:
@@ -402,7 +402,10 @@ class Trial:
 
     def check(self) -> str:
         """`right`, `kink` where differences can't tell, or `skipped` where the values themselves are of no use."""
-        values = self.values()
+        try:
+            values = self.values()
+        except IndexError:
+            return "skipped"
         if not np.isfinite(values).all() or np.abs(values).max() > 1e6:
             return "skipped"
         again, tangent = self.pushed(self.direction)

@@ -142,7 +142,7 @@ class _Arrays:
         before: list[ast.stmt] = []
         new = self.scalar(node, before)
         if before:
-            refuse(node, f"`{text(node)}` adds up an array where a loop goes on.", fix="compute it in a line before.")
+            refuse(node, f"`{text(node)}` adds up an array inside of a condition.", fix="compute it in a line before.")
         return new
 
     def place(self, target: ast.expr) -> ast.expr:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from layerwright.autodiff import rules
 from layerwright.autodiff.program import Program
-from layerwright.autodiff.syntax import base, constant, expression, loaded, name, rebuild, refuse, text
+from layerwright.autodiff.syntax import base, constant, expression, loaded, name, nodes, rebuild, refuse, text
 from layerwright.autodiff.types import Reader, Type, Types
 
 Linear = Callable[[ast.expr], ast.expr]
@@ -116,7 +116,7 @@ class Calculus:
 
     def touched(self, node: ast.expr) -> set[str]:
         """The active variables that stand anywhere in an expression."""
-        return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in self.active}
+        return {n.id for n in nodes(node) if isinstance(n, ast.Name) and n.id in self.active}
 
     def terms(self, node: ast.expr, along: Linear = lambda d: d) -> list[Term]:
         """The terms of arithmetic."""

@@ -27,6 +27,7 @@ from layerwright.autodiff.syntax import (
     refuse,
     rename,
     stored,
+    targets,
     walk,
     writes,
 )
@@ -243,10 +244,10 @@ def _trade(places: list[ast.expr], values: list[ast.expr]) -> bool:
 
 def _own_loop_variables(program: Program) -> list[ast.stmt]:
     """Loops whose variables are theirs alone; a variable that is used elsewhere gets its value in the body."""
-    loops: dict[str, int] = {}
-    for s in walk(program.body):
-        if isinstance(s, ast.For):
-            loops[base(s.target)] = loops.get(base(s.target), 0) + 1
+    loops = {base(s.target) for s in walk(program.body) if isinstance(s, ast.For)}
+    assigned = {
+        t.id for s in walk(program.body) if not isinstance(s, ast.For) for t in targets(s) if isinstance(t, ast.Name)
+    }
 
     def block(statements: list[ast.stmt]) -> list[ast.stmt]:
         return [loop(s) if isinstance(s, ast.For) else inner(s) for s in statements]
@@ -271,34 +272,21 @@ def _own_loop_variables(program: Program) -> list[ast.stmt]:
         taken.add(variable)
         return placed(ast.For(ast.Name(own, ast.Store()), s.iter, block(body), []), s)  # type: ignore[no-any-return]
 
-    escaping = {v for v in loops if v in program.arguments or _reads_outside(program.body, v) or _assigned(program, v)}
+    escaping = {v for v in loops if v in program.arguments or v in assigned} | _read_outside(program.body, loops, set())
     taken: set[str] = set()
     return block(program.body)
 
 
-def _assigned(program: Program, variable: str) -> bool:
-    """Whether something else than a loop writes a variable."""
-    from layerwright.autodiff.syntax import targets
-
-    return any(
-        isinstance(t, ast.Name) and t.id == variable
-        for s in walk(program.body)
-        if not isinstance(s, ast.For)
-        for t in targets(s)
-    )
-
-
-def _reads_outside(statements: list[ast.stmt], variable: str) -> bool:
-    """Whether a variable of loops is read where none of them runs."""
+def _read_outside(statements: list[ast.stmt], variables: set[str], inside: set[str]) -> set[str]:
+    """The variables of loops that are read where none of their loops runs."""
+    found: set[str] = set()
     for s in statements:
         if isinstance(s, ast.For):
-            if variable in reads(s.iter):
-                return True
-            if base(s.target) != variable and _reads_outside(s.body, variable):
-                return True
+            found |= reads(s.iter) & variables - inside
+            found |= _read_outside(s.body, variables, inside | {base(s.target)})
         elif isinstance(s, ast.If | ast.While):
-            if variable in reads(s.test) or _reads_outside([*s.body, *s.orelse], variable):
-                return True
-        elif variable in reads(s):
-            return True
-    return False
+            found |= reads(s.test) & variables - inside
+            found |= _read_outside([*s.body, *s.orelse], variables, inside)
+        else:
+            found |= reads(s) & variables - inside
+    return found

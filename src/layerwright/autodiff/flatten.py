@@ -12,7 +12,7 @@ import ast
 
 from layerwright.autodiff import rules
 from layerwright.autodiff.program import Program
-from layerwright.autodiff.syntax import assign, conditional, name, placed, reads, rebuild
+from layerwright.autodiff.syntax import assign, conditional, name, nodes, placed, reads, rebuild
 from layerwright.autodiff.types import Reader, Types
 
 _FACTORS = (ast.Mult, ast.Div, ast.Pow, ast.Mod)
@@ -104,7 +104,7 @@ class _Flatten:
 
     def factor(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
         """An operand that a derivative repeats: by name where it is more than one operation of variables."""
-        operations = sum(isinstance(n, ast.BinOp) for n in ast.walk(node))
+        operations = sum(isinstance(n, ast.BinOp) for n in nodes(node))
         if operations > 1 and self.floating(node) and reads(node) & self.reader.local:
             return self.held(node, "part", before)
         return node

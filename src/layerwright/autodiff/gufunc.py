@@ -24,7 +24,19 @@ from layerwright.autodiff.record import Record
 from layerwright.autodiff.returns import without_returns
 from layerwright.autodiff.sources import Source
 from layerwright.autodiff.sweeps import Sweeps
-from layerwright.autodiff.syntax import assign, base, constant, expression, name, refuse, rename, targets, walk, writes
+from layerwright.autodiff.syntax import (
+    assign,
+    base,
+    constant,
+    expression,
+    name,
+    nodes,
+    refuse,
+    rename,
+    targets,
+    walk,
+    writes,
+)
 from layerwright.autodiff.types import Oracle, Types
 from layerwright.autodiff.writer import Comment, Writer
 
@@ -107,8 +119,8 @@ def _check(program: Program, outputs: list[str], found: Types) -> None:
 def _touches(s: ast.stmt, variable: str) -> bool:
     """Whether a statement itself reads or writes elements of an array."""
     parts = [s.test] if isinstance(s, ast.If | ast.While) else [s.iter] if isinstance(s, ast.For) else [s]
-    shapes = {id(n.value) for p in parts for n in ast.walk(p) if isinstance(n, ast.Attribute)}
-    found = [n for p in parts for n in ast.walk(p) if isinstance(n, ast.Name) and n.id == variable]
+    shapes = {id(n.value) for p in parts for n in nodes(p) if isinstance(n, ast.Attribute)}
+    found = [n for p in parts for n in nodes(p) if isinstance(n, ast.Name) and n.id == variable]
     return any(id(n) not in shapes for n in found)
 
 

@@ -19,6 +19,7 @@ from layerwright.autodiff.syntax import (
     element,
     expression,
     name,
+    nodes,
     placed,
     reads,
     rebuild,
@@ -72,11 +73,11 @@ def _moved(s: ast.Assign, changing: set[str], single: dict[str, ast.expr]) -> as
 
 def _only_shape(node: ast.expr, variable: str) -> bool:
     """Whether only the shape or the dtype of a variable is asked for."""
-    count = sum(isinstance(n, ast.Name) and n.id == variable for n in ast.walk(node))
+    count = sum(isinstance(n, ast.Name) and n.id == variable for n in nodes(node))
     shapes = sum(
         isinstance(n, ast.Attribute) and n.attr in ("shape", "dtype") and isinstance(n.value, ast.Name)
         and n.value.id == variable
-        for n in ast.walk(node)
+        for n in nodes(node)
     )  # fmt: skip
     return count == shapes
 

@@ -9,7 +9,7 @@ import ast
 import dataclasses
 
 from layerwright.autodiff.activity import Traded, traded
-from layerwright.autodiff.syntax import base, constant, indices, loaded, walk
+from layerwright.autodiff.syntax import base, constant, indices, loaded, nodes, walk
 
 Affine = tuple[str, int] | None
 
@@ -118,7 +118,7 @@ class Accesses:
                 self.expression(s, s, loops)
 
     def expression(self, node: ast.AST, s: ast.stmt, loops: tuple[ast.For | ast.While, ...]) -> None:
-        for n in ast.walk(node):
+        for n in nodes(node):
             if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name) and n.value.id in self.arrays:
                 self.reads.append(Access(n, self.order, loops, s))
 

@@ -16,6 +16,7 @@ from layerwright.autodiff.syntax import (
     base,
     conditional,
     name,
+    nodes,
     placed,
     rebuild,
     refuse,
@@ -47,7 +48,7 @@ class _Inliner:
 
     def calls(self, node: ast.AST | None) -> bool:
         """Whether there is such a call in an expression."""
-        return node is not None and any(self.helper(n) for n in ast.walk(node))
+        return node is not None and any(self.helper(n) for n in nodes(node))
 
     def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         out: list[ast.stmt] = []

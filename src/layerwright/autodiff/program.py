@@ -44,7 +44,7 @@ class Program:
 
     def bind(self, wanted: str, value: Any) -> str:
         """A name that means an object: the wanted one where it is free, or means just that already."""
-        if self.namespace.get(wanted) is value and wanted not in self.local:
+        if self.namespace.get(wanted) is value:
             return wanted
         found = self.names.fresh(wanted)
         self.namespace[found] = value

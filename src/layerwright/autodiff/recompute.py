@@ -13,7 +13,7 @@ from collections.abc import Callable
 from layerwright.autodiff import rules
 from layerwright.autodiff.adjoint import Adjoints
 from layerwright.autodiff.indexing import distinct
-from layerwright.autodiff.syntax import base, loaded, reads, targets, walk
+from layerwright.autodiff.syntax import base, loaded, nodes, reads, targets, walk
 
 
 @dataclasses.dataclass
@@ -98,7 +98,7 @@ class Locals:
 
     def cheap(self, node: ast.expr) -> bool:
         """Whether computing it again costs no more than taking it from the tape."""
-        for n in ast.walk(node):
+        for n in nodes(node):
             if isinstance(n, ast.Call):
                 function = self.adjoints.calculus.reader.meaning(n.func)
                 if function not in rules.CHEAP and function not in rules.PASSIVE and function not in rules.SELECTING:
@@ -115,14 +115,14 @@ class Locals:
             for t in targets(s):
                 for v in group(base(t)):
                     changed.setdefault(v, []).append(t)
-        for n in ast.walk(node):
+        for n in nodes(node):
             if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name) and n.value.id in changed:
                 if not self.kept(n, changed[n.value.id], changed):
                     return False
             elif isinstance(n, ast.Name) and n.id in changed and not self.types[n.id].rank:
                 return False
-        whole = [n for n in ast.walk(node) if isinstance(n, ast.Name) and self.types.get(n.id) and self.types[n.id].rank]
-        indexed = [n.value for n in ast.walk(node) if isinstance(n, ast.Subscript | ast.Attribute)]
+        whole = [n for n in nodes(node) if isinstance(n, ast.Name) and self.types.get(n.id) and self.types[n.id].rank]
+        indexed = [n.value for n in nodes(node) if isinstance(n, ast.Subscript | ast.Attribute)]
         return all(any(n is i for i in indexed) for n in whole)
 
     def kept(self, element: ast.Subscript, places: list[ast.expr], changed: dict[str, list[ast.expr]]) -> bool:
@@ -152,7 +152,7 @@ def _counted(statements: list[ast.stmt]) -> dict[str, int]:
     """How often each name is read."""
     found: dict[str, int] = {}
     for s in statements:
-        for n in ast.walk(s):
+        for n in nodes(s):
             if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
                 found[n.id] = found.get(n.id, 0) + 1
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import dataclasses
 import functools
 import keyword
@@ -14,6 +13,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from layerwright.autodiff.syntax import nodes
 from layerwright.errors import DifferentiationError
 
 _MISSING = object()
@@ -83,23 +83,32 @@ def read(given: Callable[..., Any], source: str | None = None) -> Source:
             got=f"a function of {code.co_filename}",
             fix="define it in a file or a notebook cell, or give its text: `derive(f, source=...)`.",
         )
-    node = _find("".join(lines), function, given_text is not None)
-    found = Source(
-        function,
-        _identifier(function),
-        code.co_filename,
-        _as_function(copy.deepcopy(node), function),
-        _namespace(function),
-        [line.rstrip("\n") for line in lines],
-    )
-    for part in ast.walk(found.tree):
-        part.origin = found  # type: ignore[attr-defined]
+    known = _read(function.__code__, function.__name__, "".join(lines), given_text is not None)
+    return dataclasses.replace(known, function=function, namespace=_namespace(function))
+
+
+@functools.lru_cache(maxsize=256)
+def _read(code: types.CodeType, called: str, text: str, given: bool) -> Source:
+    """A function's tree; its nodes know this object as their origin."""
+    node = _copied(_find(text, code, called, given))
+    name = called if called.isidentifier() and not keyword.iskeyword(called) else "function"
+    found = Source(None, name, code.co_filename, _as_function(node, name), {}, text.splitlines())  # type: ignore[arg-type]
+    for part in nodes(found.tree):
+        if hasattr(part, "lineno"):
+            part.origin = found  # type: ignore[attr-defined]
     return found
 
 
-def _identifier(function: types.FunctionType) -> str:
-    usable = function.__name__.isidentifier() and not keyword.iskeyword(function.__name__)
-    return function.__name__ if usable else "function"
+def _copied(node: Any) -> Any:
+    """A tree of its own: the parsed file stays as it is."""
+    new = type(node)()
+    for field, value in vars(node).items():
+        if isinstance(value, list):
+            value = [_copied(v) if isinstance(v, ast.AST) and v._fields else v for v in value]
+        elif isinstance(value, ast.AST) and value._fields:
+            value = _copied(value)
+        setattr(new, field, value)
+    return new
 
 
 @functools.lru_cache(maxsize=16)
@@ -107,20 +116,19 @@ def _module(text: str) -> ast.Module:
     return ast.parse(text)
 
 
-def _find(text: str, function: types.FunctionType, given: bool) -> ast.FunctionDef | ast.Lambda:
+def _find(text: str, code: types.CodeType, called: str, given: bool) -> ast.FunctionDef | ast.Lambda:
     """The node of a function in the text of its file."""
-    code = function.__code__
     try:
         tree = _module(text)
-        same = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.Lambda) and _could_be(n, code, given)]
+        same = [n for n in nodes(tree) if isinstance(n, ast.FunctionDef | ast.Lambda) and _could_be(n, code, given)]
         if len(same) > 1:
             same = [n for n in same if isinstance(n, ast.FunctionDef) or _stands_at(n, code)][:1]
-        if same and (given or _has(n := same[0], tree, code)):
+        if same and (given or _has(n := same[0], text, code)):
             return same[0] if given else n
     except SyntaxError:
         same = []
     raise DifferentiationError(
-        f"The source of `{function.__name__}` isn't that of the function.",
+        f"The source of `{called}` isn't that of the function.",
         expected="the text that the function was made of",
         got="one that has changed since, or another function" if same else f"no such function in {code.co_filename}",
         fix="load the file again, or give the text: `derive(f, source=...)`.",
@@ -141,12 +149,17 @@ def _stands_at(node: ast.Lambda, code: types.CodeType) -> bool:
     return (node.body.lineno, node.body.col_offset) == (line, column)
 
 
-def _has(node: ast.FunctionDef | ast.Lambda, tree: ast.Module, code: types.CodeType) -> bool:
+def _has(node: ast.FunctionDef | ast.Lambda, text: str, code: types.CodeType) -> bool:
     """Whether the text compiles to what the function runs; pytest rewrites functions that assert."""
-    if any(isinstance(n, ast.Assert) for n in ast.walk(node)):
+    if any(isinstance(n, ast.Assert) for n in nodes(node)):
         return True
-    compiled = compile(tree, code.co_filename, "exec", dont_inherit=True)
-    return any(c.co_code == code.co_code and c.co_varnames == code.co_varnames for c in _codes(compiled))
+    return (code.co_code, code.co_varnames) in _compiled(text)
+
+
+@functools.lru_cache(maxsize=16)
+def _compiled(text: str) -> set[tuple[bytes, tuple[str, ...]]]:
+    """What tells the functions of a file from one another."""
+    return {(c.co_code, c.co_varnames) for c in _codes(compile(text, "file", "exec", dont_inherit=True))}
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -156,11 +169,11 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _codes(part)
 
 
-def _as_function(node: ast.FunctionDef | ast.Lambda, function: types.FunctionType) -> ast.FunctionDef:
+def _as_function(node: ast.FunctionDef | ast.Lambda, name: str) -> ast.FunctionDef:
     """A function without decorators; a lambda as one that returns its body."""
     if isinstance(node, ast.Lambda):
         body: list[ast.stmt] = [ast.copy_location(ast.Return(node.body), node.body)]
-        made = ast.FunctionDef(_identifier(function), node.args, body, [])
+        made = ast.FunctionDef(name, node.args, body, [])
         return ast.copy_location(made, node)
     node.decorator_list = []
     return node

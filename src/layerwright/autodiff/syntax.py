@@ -35,7 +35,9 @@ def rebuild(node: Any, change: Change) -> Any:
         if isinstance(value, ast.AST) and value._fields:
             fields[field] = rebuild(value, change)
         elif isinstance(value, list):
-            fields[field] = [rebuild(part, change) if isinstance(part, ast.AST) else part for part in value]
+            fields[field] = [
+                rebuild(part, change) if isinstance(part, ast.AST) and part._fields else part for part in value
+            ]
         else:
             fields[field] = value
     return placed(type(node)(**fields), node)
@@ -43,13 +45,40 @@ def rebuild(node: Any, change: Change) -> Any:
 
 def placed(new: ast.AST, old: ast.AST) -> Any:
     """The new node, said to stand where the old one stands, and so all in it that has no place yet."""
-    if hasattr(old, "lineno"):
-        for node in ast.walk(new):
-            if not hasattr(node, "origin"):
-                node.lineno = node.end_lineno = old.lineno  # type: ignore[attr-defined]
-                node.col_offset = node.end_col_offset = getattr(old, "col_offset", 0)  # type: ignore[attr-defined]
-                node.origin = getattr(old, "origin", None)  # type: ignore[attr-defined]
+    origin = getattr(old, "origin", None)
+    if origin is None or not hasattr(old, "lineno"):
+        return new
+    line, column = old.lineno, getattr(old, "col_offset", 0)  # type: ignore[attr-defined]
+    stack = [new]
+    while stack:
+        node = stack.pop()
+        if getattr(node, "origin", None) is None:
+            node.lineno = node.end_lineno = line  # type: ignore[attr-defined]
+            node.col_offset = node.end_col_offset = column  # type: ignore[attr-defined]
+            node.origin = origin  # type: ignore[attr-defined]
+            stack.extend(children(node))
     return new
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The parts of a node, without operators and the like."""
+    found: list[ast.AST] = []
+    for field in node._fields:
+        value = getattr(node, field, None)
+        if isinstance(value, list):
+            found.extend(v for v in value if isinstance(v, ast.AST) and v._fields)
+        elif isinstance(value, ast.AST) and value._fields:
+            found.append(value)
+    return found
+
+
+def nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and all in it, without operators and the like."""
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        yield one
+        stack.extend(children(one))
 
 
 def name(identifier: str) -> ast.Name:
@@ -120,11 +149,23 @@ def text(node: ast.AST) -> str:
 
 def reads(*nodes: ast.AST | None) -> set[str]:
     """The names that expressions read; in a target these are the names in its index."""
-    found = set()
+    found: set[str] = set()
     for node in nodes:
         if node is not None:
-            found |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+            found |= _reads(node)
     return found
+
+
+def _reads(node: ast.AST) -> frozenset[str]:
+    """The same of one node, kept with it: trees don't change."""
+    known: frozenset[str] | None = node.__dict__.get("reads")
+    if known is None:
+        if isinstance(node, ast.Name):
+            known = frozenset([node.id]) if isinstance(node.ctx, ast.Load) else frozenset()
+        else:
+            known = frozenset().union(*map(_reads, children(node)))
+        node.reads = known  # type: ignore[attr-defined]
+    return known
 
 
 def base(target: ast.expr) -> str:
@@ -163,7 +204,20 @@ def targets(statement: ast.stmt) -> list[ast.expr]:
 
 def writes(statements: Iterable[ast.stmt]) -> set[str]:
     """The variables that statements write, in whole or in part."""
-    return {base(t) for s in walk(statements) for t in targets(s) if isinstance(t, ast.Name | ast.Subscript)}
+    found: set[str] = set()
+    for s in statements:
+        found |= _writes(s)
+    return found
+
+
+def _writes(s: ast.stmt) -> frozenset[str]:
+    """The same of one statement, kept with it."""
+    known: frozenset[str] | None = s.__dict__.get("writes")
+    if known is None:
+        own = {base(t) for t in targets(s) if isinstance(t, ast.Name | ast.Subscript)}
+        known = frozenset(own).union(*(_writes(i) for f in ("body", "orelse") for i in getattr(s, f, [])))
+        s.writes = known  # type: ignore[attr-defined]
+    return known
 
 
 def rename(statements: Sequence[ast.stmt], names: Mapping[str, str | ast.expr]) -> list[ast.stmt]:

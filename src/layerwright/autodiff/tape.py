@@ -19,6 +19,7 @@ from layerwright.autodiff.syntax import (
     constant,
     expression,
     name,
+    nodes,
     reads,
     stored,
     writes,
@@ -172,7 +173,7 @@ class Sizes:
     def bound(self, node: ast.expr, outer: ast.For, around: dict[str, ast.For], upper: bool) -> ast.expr | None:
         """The largest or smallest that an expression gets."""
         inside = reads(node) & writes([outer])
-        if loop_reads := [n for n in ast.walk(node) if isinstance(n, ast.Subscript) and _computed(n)]:
+        if loop_reads := [n for n in nodes(node) if isinstance(n, ast.Subscript) and _computed(n)]:
             return None if loop_reads else node
         if not inside:
             return node
@@ -181,7 +182,8 @@ class Sizes:
             return None
         arguments = around[found[0]].iter.args  # type: ignore[attr-defined]
         shift = found[1] - 1 if upper else found[1]
-        limit = arguments[-1] if upper else arguments[0] if len(arguments) > 1 else constant(0)
+        first, stop = (arguments[0], arguments[1]) if len(arguments) > 1 else (constant(0), arguments[0])
+        limit = stop if upper else first
         edge = self.bound(limit, outer, around, upper)
         return None if edge is None else expression("e + c", e=edge, c=constant(shift)) if shift else edge
 

@@ -83,7 +83,7 @@ class Writer:
         self.last = (origin, line)
         told = origin.line(line)
         if told and told != head.strip():
-            where = str(line) if origin is self.source else f"{origin.name}:{line}"
+            where = str(line) if origin.tree is self.source.tree else f"{origin.name}:{line}"
             self.lines.append(f"{_INDENT * depth}# {where}: {told}")
 
 
