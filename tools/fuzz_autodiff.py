@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> int:
     first, last = (int(a) for a in arguments if a.isdigit())
     options = {}
     if "--compiled" in arguments:
-        from layerwright.kernels.derived import compiled
+        from layerwright.kernels.types_of import compiled
 
         options["run"] = compiled
     verdicts: Counter[str] = Counter()
