@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from layerwright.autodiff import rules
 from layerwright.autodiff.activity import Traded, is_allocation, traded
-from layerwright.autodiff.calculus import Calculus, Term, negative, times
+from layerwright.autodiff.calculus import Calculus, negative, times
 from layerwright.autodiff.program import Program
 from layerwright.autodiff.syntax import (
     assign,
@@ -114,23 +114,50 @@ class Adjoints:
         out.append(assign(found, node))
         return name(found)
 
-    def spread(self, terms: list[Term], d: ast.expr, target: ast.expr, out: list[ast.stmt]) -> None:
-        """Add what a cotangent gives to each variable's."""
-        for term in terms:
-            part = self.scaled(term.apply(d), target)
+    def spread(self, node: ast.expr, d: ast.expr, target: ast.expr, out: list[ast.stmt]) -> None:
+        """Add what a value's cotangent gives to those of the variables in it, from the outside in."""
+        terms = self.calculus.terms(node)
+        if not terms:
+            return
+        if isinstance(node, ast.Name | ast.Subscript):
+            part = self.scaled(d, target)
             op: ast.operator = ast.Add()
             if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub):
                 part, op = negative(part), ast.Sub()
-            out.append(ast.AugAssign(stored(self.cotangent(term.leaf)), op, part))
+            out.append(ast.AugAssign(stored(self.cotangent(node)), op, part))
+        elif isinstance(node, ast.UnaryOp):
+            self.spread(node.operand, negative(d) if isinstance(node.op, ast.USub) else d, target, out)
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+            self.spread(node.left, d, target, out)
+            self.spread(node.right, negative(d) if isinstance(node.op, ast.Sub) else d, target, out)
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            for one, other in ((node.left, node.right), (node.right, node.left)):
+                self.inward(one, times(d, other), target, out)
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            through = expression("d / b", d=d, b=node.right)
+            if len(terms) > 1:
+                through = self.held(self.scaled(through, target), out)
+            self.spread(node.left, through, target, out)
+            self.inward(node.right, negative(expression("q * a / b", q=through, a=node.left, b=node.right)), target, out)
+        else:
+            for term in terms:
+                self.spread(term.leaf, term.apply(d), target, out)
+
+    def inward(self, node: ast.expr, d: ast.expr, target: ast.expr, out: list[ast.stmt]) -> None:
+        """The same, with a cotangent that is computed once where several variables get of it."""
+        if len(self.calculus.terms(node)) > 1:
+            sign = isinstance(d, ast.UnaryOp) and isinstance(d.op, ast.USub)
+            held = self.held(self.scaled(negative(d) if sign else d, target), out)
+            d = negative(held) if sign else held
+        self.spread(node, d, target, out)
 
     def increment(self, s: ast.AugAssign, target: ast.expr) -> list[ast.stmt]:
         out: list[ast.stmt] = []
-        terms = self.calculus.terms(s.value)
-        if terms:
+        if self.calculus.terms(s.value):
             d = self.cotangent(target)
             # An element is read once, before anything is added to what may be the same array.
             d = self.held(d, out) if isinstance(target, ast.Subscript) else d
-            self.spread(terms, negative(d) if isinstance(s.op, ast.Sub) else d, target, out)
+            self.spread(s.value, negative(d) if isinstance(s.op, ast.Sub) else d, target, out)
         return out
 
     def assignment(self, s: ast.Assign, target: ast.expr, result: ast.expr) -> list[ast.stmt]:
@@ -151,7 +178,7 @@ class Adjoints:
         if isinstance(s.value, ast.Call):
             self.call(s.value, d, target, result, out)
         else:
-            self.spread(self.calculus.terms(s.value), d, target, out)
+            self.spread(s.value, d, target, out)
         if not same and not isinstance(target, ast.Subscript):
             out.append(zero)
         return out
@@ -161,7 +188,7 @@ class Adjoints:
         if function in rules.SELECTING:
             branches: list[list[ast.stmt]] = [[], []]
             for branch, argument in zip(branches, call.args, strict=True):
-                self.spread(self.calculus.terms(argument), d, target, branch)
+                self.spread(argument, d, target, branch)
             test = expression(f"a {rules.SELECTING[function]} b", a=call.args[0], b=call.args[1])
             if branches[0]:
                 out.append(conditional(test, *branches))
@@ -172,11 +199,6 @@ class Adjoints:
         assert rule is not None
         inner: list[ast.stmt] = []
         for k, argument in enumerate(call.args):
-            terms = self.calculus.terms(argument) if self.calculus.flows(call, k) else []
-            if not terms:
-                continue
-            through = times(d, self.calculus.bound(rule, k, call.args, result))
-            through = self.scaled(through, target)
-            simple = len(terms) == 1 and isinstance(argument, ast.Name | ast.Subscript)
-            self.spread(terms, through if simple else self.held(through, inner), target, inner)
+            if self.calculus.flows(call, k):
+                self.inward(argument, times(d, self.calculus.bound(rule, k, call.args, result)), target, inner)
         out += [conditional(expression("d != 0.0", d=d), inner)] if rule.singular else inner

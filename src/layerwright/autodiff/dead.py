@@ -40,8 +40,11 @@ class Live:
                 if id(s) in self.record.taped:
                     step = self.adjoints.steps[id(s)]
                     self.names |= {step.variable} | step.place
-                if traded(s) or (is_allocation(s, self.adjoints.calculus) and base(targets(s)[0]) in self.adjoints.active):
+                if traded(s):
                     self.names |= {base(t) for t in targets(s)}
+                elif is_allocation(s, self.adjoints.calculus) and base(targets(s)[0]) in self.adjoints.active:
+                    # The cotangent is as large, whether the array itself is needed or not.
+                    self.names |= reads(s)
                 self.assignments.append((s, around))
 
     def control(self, s: ast.stmt) -> None:

@@ -219,6 +219,8 @@ class _Desugar:
                 refuse(over, f"A loop runs over `{ast.unparse(over)}`.", fix="loop over `range(...)` or an array.")
             held = self.fresh("items")
             before, over = [assign(held, over)], name(held)
+        if any(isinstance(t, ast.Name) and t.id == base(over) for inner in walk(s.body) for t in targets(inner)):
+            refuse(s, f"`{base(over)}` becomes another array inside of the loop over it.", fix="loop over its indices.")
         if not isinstance(target, ast.Name):
             refuse(s, "A loop takes the rows of an array apart.", fix="give the row a name, and index it.")
         return before, expression("x.shape[0]", x=over), [assign(target, element(base(over), name(variable)))]

@@ -88,7 +88,7 @@ def gradient(
     exempt |= {id(w.statement) for w in accesses.writes if base(w.node) in once}
     record = Record(adjoints, locals_, exempt, not passes.record)
     live = Live(adjoints, locals_, record, exits.flags)
-    sweeps = Sweeps(adjoints, locals_, record, live, exits.flags, passes.reorder)
+    sweeps = Sweeps(adjoints, locals_, record, live, exits.flags, set(own.values()), passes.reorder)
     back = sweeps.backward(program.body)
     forth = sweeps.forward(program.body, covered=False)
     body = [*sweeps.tapes.start(), *sweeps.initial(program.body), Comment("Forward."), *forth, Comment("Backward.")]
@@ -149,7 +149,6 @@ def _starts(
     """Every cotangent's first value."""
     out: list[ast.stmt] = []
     adjoints, found = sweeps.adjoints, sweeps.types
-    numpy = name(adjoints.program.bind("np", np))
     taken = set(names.values())
     for x, d in gradients.items():
         whole = expression("d[:]", d=name(d))
@@ -160,12 +159,6 @@ def _starts(
     for o, again in own.items():
         if names[again] != given[o] and again in adjoints.active:
             out.append(assign(names[again], expression("d.copy()", d=name(given[o]))))
-    mine = set(own.values())
-    for s in sweeps.allocated():
-        assert isinstance(s, ast.Assign)
-        if base(s.targets[0]) not in {names[again] for again in mine}:
-            value = expression("np.zeros_like(a)", np=numpy, a=s.value.args[0])  # type: ignore[attr-defined]
-            out.append(assign(base(s.targets[0]), value))
     for variable, d in adjoints.names.items():
         if d not in taken and variable in adjoints.active and not found[variable].rank:
             out.append(assign(d, adjoints.calculus.typed(constant(0.0), found[variable])))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections import Counter
 
+import numpy as np
+
 from layerwright.autodiff.activity import is_allocation, traded
 from layerwright.autodiff.adjoint import Adjoints
 from layerwright.autodiff.dead import Live
@@ -34,14 +36,22 @@ class Sweeps:
 
     Args:
         adjoints, locals_, record, live, flags: What the passes before have found.
+        given: The arrays whose cotangents are there already.
         reorder: Whether loops that only add up run in their own order backward too.
     """
 
     def __init__(
-        self, adjoints: Adjoints, locals_: Locals, record: Record, live: Live, flags: dict[int, str], reorder: bool = True
+        self,
+        adjoints: Adjoints,
+        locals_: Locals,
+        record: Record,
+        live: Live,
+        flags: dict[int, str],
+        given: set[str],
+        reorder: bool = True,
     ) -> None:
         self.adjoints, self.locals, self.record, self.live, self.flags = adjoints, locals_, record, live, flags
-        self.reorder = reorder
+        self.reorder, self.given = reorder, given
         self.types, self.fresh = adjoints.types, adjoints.program.names.fresh
         self.tapes = Tapes(adjoints.program)
         self.sizes = Sizes(self.direct)
@@ -100,12 +110,28 @@ class Sweeps:
             return self.forth_loop(s, covered)
         if isinstance(s, ast.Assert | ast.Raise):
             return [s]
+        if is_allocation(s, self.adjoints.calculus):
+            return self.forth_allocation(s)  # type: ignore[arg-type]
         if not targets(s) or not self.live.keeps(s):
             return []
         if id(s) in self.record.taped:
             step = self.adjoints.steps[id(s)]
             return [*self.put(self.kind(step.variable), step.target, covered), s]
         return [s]
+
+    def forth_allocation(self, s: ast.Assign) -> list[ast.stmt]:
+        """An array and its cotangent; the outputs' cotangents are given."""
+        array = base(s.targets[0])
+        kept = self.live.keeps(s)
+        out: list[ast.stmt] = [s] if kept else []
+        if array in self.adjoints.active and array not in self.given:
+            numpy = name(self.adjoints.program.bind("np", np))
+            assert isinstance(s.value, ast.Call)
+            value: ast.expr = expression("np.zeros_like(a)", np=numpy, a=name(array))
+            if not kept:
+                value = ast.Call(ast.Attribute(numpy, "zeros", ast.Load()), s.value.args, [])
+            out.append(assign(self.adjoints.cotangent(name(array)), value))
+        return out
 
     def forth_if(self, s: ast.If, covered: bool) -> list[ast.stmt]:
         body, orelse = self.forward(s.body, covered), self.forward(s.orelse, covered)
@@ -265,16 +291,6 @@ class Sweeps:
             assign(v, self.adjoints.calculus.typed(ast.Constant(zeros[self.types[v].kind]), self.types[v]))
             for v in sorted(taped)
         ]
-
-    def allocated(self) -> list[ast.stmt]:
-        """The cotangents of the function's own arrays."""
-        out: list[ast.stmt] = []
-        for s in self.adjoints.program.body:
-            if is_allocation(s, self.adjoints.calculus):
-                array = base(targets(s)[0])
-                if array in self.adjoints.names and array in self.adjoints.active:
-                    out.append(assign(self.adjoints.names[array], expression("np.zeros_like(a)", a=name(array))))
-        return out
 
 
 def _range(s: ast.For) -> tuple[ast.expr, ast.expr, ast.Call]:
