@@ -423,6 +423,8 @@ class _Arrays:
             return placed(summed, node)  # type: ignore[no-any-return]
         if isinstance(node, ast.Attribute):
             return node
+        if isinstance(node, ast.Call) and any(self.rank(a) for a in node.args):
+            refuse(node, f"`{text(node.func)}` is called with a whole array.", fix=LOOP)
         lazy = isinstance(node, ast.IfExp | ast.BoolOp)
 
         def change(n: ast.AST) -> ast.AST | None:

@@ -114,6 +114,19 @@ class Calculus:
                    fix=f"give one with `@lw.derivatives.rule({called})`, or compute it otherwise.")  # fmt: skip
         return found
 
+    def singular(self) -> bool:
+        """Whether a slope anywhere in the program can be infinite where the value is finite."""
+        for s in self.program.body:
+            for n in nodes(s):
+                if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Pow):
+                    exponent = _value(n.right)
+                    if exponent is None or exponent < 1:
+                        return True
+                found = rules.rule_of(self.reader.meaning(n.func)) if isinstance(n, ast.Call) else None
+                if found is not None and found.singular:
+                    return True
+        return False
+
     def touched(self, node: ast.expr) -> set[str]:
         """The active variables that stand anywhere in an expression."""
         return {n.id for n in nodes(node) if isinstance(n, ast.Name) and n.id in self.active}

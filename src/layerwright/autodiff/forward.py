@@ -67,7 +67,7 @@ class Forward:
     ) -> None:
         self.program, self.types, self.directions, self.leave = program, types, directions, leave
         self.calculus = Calculus(program, types)
-        self.singular = False
+        self.singular = self.calculus.singular()
 
     def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         """The statements with their derivatives."""
@@ -221,7 +221,6 @@ class Forward:
         """A derivative times a slope, which may be infinite: nothing comes of it where the derivative is 0."""
         if not singular:
             return times(through, slope)
-        self.singular = True
         if not isinstance(through, ast.Name):
             held = self.program.names.fresh("inner")
             out.append(assign(held, through))

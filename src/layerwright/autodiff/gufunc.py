@@ -31,6 +31,7 @@ from layerwright.autodiff.syntax import (
     expression,
     name,
     nodes,
+    reads,
     refuse,
     rename,
     targets,
@@ -107,13 +108,17 @@ def _check(program: Program, outputs: list[str], found: Types) -> None:
                 refuse(s, f"`{program.source.name}` writes into its input `{base(t)}`.",
                        fix=f"copy it: `own = {base(t)}.copy()`.")  # fmt: skip
     for out in outputs:
-        stores = [s for s in walk(program.body) if out in writes([s]) and not isinstance(s, ast.If | ast.For | ast.While)]
         first = next((s for s in walk(program.body) if _touches(s, out)), None)
-        if first is not None and stores and isinstance(first, ast.AugAssign) or not stores:
-            refuse(first or program.source.tree, f"The output `{out}` is read before it is written.",
-                   fix=f"write `{out}` first.")  # fmt: skip
-        if first is not None and first not in stores:
+        if not any(out in writes([s]) for s in program.body):
+            refuse(program.source.tree, f"The output `{out}` is never written.", fix=f"write every element of `{out}`.")
+        if first is not None and (isinstance(first, ast.AugAssign) or out not in writes([first]) or out in reads(_value(first))):
             refuse(first, f"The output `{out}` is read before it is written.", fix=f"write `{out}` first.")
+
+
+def _value(s: ast.stmt) -> ast.expr | None:
+    """What a statement assigns, if it assigns; of an output only elements are read, not its shape."""
+    value = s.value if isinstance(s, ast.Assign) else None
+    return value
 
 
 def _touches(s: ast.stmt, variable: str) -> bool:

@@ -144,9 +144,9 @@ def _could_be(node: ast.FunctionDef | ast.Lambda, code: types.CodeType, given: b
 
 
 def _stands_at(node: ast.Lambda, code: types.CodeType) -> bool:
-    """Whether a lambda of several on its line is the one of the code: the last instruction stands at its body."""
-    line, _, column, _ = list(code.co_positions())[-1]
-    return (node.body.lineno, node.body.col_offset) == (line, column)
+    """Whether a lambda of several on its line is the one of the code: an instruction computes all of its body."""
+    body = node.body
+    return (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset) in set(code.co_positions())
 
 
 def _has(node: ast.FunctionDef | ast.Lambda, text: str, code: types.CodeType) -> bool:
