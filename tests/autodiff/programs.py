@@ -288,7 +288,7 @@ class Tables:
             return f"B[{self.shifted(variables[r.random() < 0.3])}]"
         if c < 0.85:
             return f"w[{variables[0]} % n, {variables[1]} % w.shape[1]]"
-        return f"out[{self.shifted(variables[0])}]" if c < 0.9 else r.choice(["s", "a", f"x[{variables[0]}]"])
+        return f"out[{self.shifted(variables[0])}]" if c < 0.9 else r.choice(["s", "a", f"x[{variables[0]}]", "last[2]"])
 
     def value(self, variables: list[str], known: list[str]) -> str:
         r = self.r
@@ -303,7 +303,8 @@ class Tables:
         lines = ["m = w.shape[1] + 4", "n = x.shape[0]", "A = np.empty((n + 4, m))", "B = np.empty(n + m)", "s = a * b"]
         lines += ["for i in range(n + 4):", "    for j in range(m):", "        A[i, j] = 0.1 * x[i % n] + 0.05 * j"]
         lines += ["for i in range(n + m):", "    B[i] = x[i % n]"]
-        lines += ["for i in range(n):", "    out[i] = 0.1 * x[i]", "for j in range(w.shape[1]):", "    last[j] = b"]
+        lines += ["for i in range(n):", "    out[i] = 0.1 * x[i]", "for j in range(w.shape[1]):"]
+        lines += [r.choice(["    last[j] = b", "    last[j] = b * x[j] + (last[j - 1] * a if j > 0 else 0.0)"])]
         for q in range(r.randint(1, 3)):
             lines += self.nest(q)
         lines += ["for i in range(n):", "    for j in range(m):", "        out[i] += A[i, j] * (i + 0.3 * j) + B[i] * s"]

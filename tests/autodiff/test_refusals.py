@@ -212,7 +212,7 @@ CASES = {
     helper_without_value: (-3, "Not every path through the function returns a value."),
     star: (0, "`star` has the argument `out`, which isn't positional, through which no derivative is taken."),
     stretches: (2, "`y[:] = x` stretches an array along another dimension."),
-    whole_array_as_number: (1, "`x` is an array where a number is needed."),
+    whole_array_as_number: (1, "`math.exp` is called with a whole array."),
     sums_in_a_condition: (2, "`np.sum(x) > 0.0` adds up an array inside of a condition."),
     stands_alone: (2, "`np.random.shuffle(out)` stands alone, and what it changes isn't known."),
 }

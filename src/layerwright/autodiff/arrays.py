@@ -198,6 +198,7 @@ class _Arrays:
             value = copied
         elif function in (np.array, np.asarray) and isinstance(value, ast.Call):
             return self.listed(s, target, value, before)
+        value = self.without_products(value, before)
         source = self.leading(value)
         shape = ast.Tuple([a.length for a in source.axes], ast.Load())
         dtype = expression("x.dtype", x=name(source.array)) if copied is not None else self.dtype(self.types[target])
@@ -423,7 +424,7 @@ class _Arrays:
             return placed(summed, node)  # type: ignore[no-any-return]
         if isinstance(node, ast.Attribute):
             return node
-        if isinstance(node, ast.Call) and any(self.rank(a) for a in node.args):
+        if isinstance(node, ast.Call) and any(self.rank(a) and reads(a) & self.local for a in node.args):
             refuse(node, f"`{text(node.func)}` is called with a whole array.", fix=LOOP)
         lazy = isinstance(node, ast.IfExp | ast.BoolOp)
 

@@ -147,6 +147,8 @@ class Calculus:
         if isinstance(node, ast.BinOp):
             return self.arithmetic(node, along)
         if isinstance(node, ast.Call):
+            if not self.touched(node):
+                return []
             if self.rule(node) is not None or self.reader.meaning(node.func) in rules.SELECTING:
                 refuse(node, f"`{text(node)}` is called where its derivative can't be taken.", fix="assign it first.")
             return []

@@ -77,7 +77,7 @@ class _Desugar:
         function, arguments = self.meaning(node.func), node.args
         if function is np.where and len(arguments) == 3:
             return ast.IfExp(*arguments)
-        if function is len and len(arguments) == 1 and not isinstance(arguments[0], ast.Call):
+        if function is len and len(arguments) == 1 and reads(arguments[0]) & self.local and not isinstance(arguments[0], ast.Call):
             return expression("x.shape[0]", x=arguments[0])
         if function is pow and len(arguments) == 2:
             return ast.BinOp(arguments[0], ast.Pow(), arguments[1])

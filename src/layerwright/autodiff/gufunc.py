@@ -81,7 +81,9 @@ def gradient(
     active = varied(program.body, every, floating) & useful(program.body, every, own.values())
     accesses = Accesses(program.body, {v for v, t in found.items() if t.rank})
     once = written_once(accesses, _empty(program, every)) if passes.once else set()
-    names = {own[out]: given[out] if own[out] in once else fresh(given[out]) for out in outputs}
+    # A cotangent that is given isn't to be written to: it is copied where it is added to, or cleared.
+    only_written = once - {base(r.node) for r in accesses.reads}
+    names = {own[out]: given[out] if own[out] in only_written else fresh(given[out]) for out in outputs}
     names |= {x: d if found[x].rank else fresh(f"{d}_sum") for x, d in gradients.items() if x in active}
     adjoints = Adjoints(program, found, active, dict(names), once)
     locals_ = Locals(adjoints, lowest(program.body), passes.locals)
@@ -108,17 +110,25 @@ def _check(program: Program, outputs: list[str], found: Types) -> None:
                 refuse(s, f"`{program.source.name}` writes into its input `{base(t)}`.",
                        fix=f"copy it: `own = {base(t)}.copy()`.")  # fmt: skip
     for out in outputs:
-        first = next((s for s in walk(program.body) if _touches(s, out)), None)
         if not any(out in writes([s]) for s in program.body):
             refuse(program.source.tree, f"The output `{out}` is never written.", fix=f"write every element of `{out}`.")
-        if first is not None and (isinstance(first, ast.AugAssign) or out not in writes([first]) or out in reads(_value(first))):
+        first = next((s for s in walk(program.body) if _touches(s, out)), None)
+        if first is not None and _reads_itself(first, out) and not _written_around(program.body, first, out):
             refuse(first, f"The output `{out}` is read before it is written.", fix=f"write `{out}` first.")
 
 
-def _value(s: ast.stmt) -> ast.expr | None:
-    """What a statement assigns, if it assigns; of an output only elements are read, not its shape."""
-    value = s.value if isinstance(s, ast.Assign) else None
-    return value
+def _reads_itself(s: ast.stmt, variable: str) -> bool:
+    """Whether a statement that touches an array reads elements of it."""
+    return not isinstance(s, ast.Assign) or variable not in writes([s]) or variable in reads(s.value)
+
+
+def _written_around(statements: list[ast.stmt], place: ast.stmt, variable: str) -> bool:
+    """Whether a loop around a statement writes an array in another one, which may have come before."""
+    for s in statements:
+        if isinstance(s, ast.If | ast.For | ast.While) and any(place is inner for inner in walk([s])):
+            others = [i for i in walk([s]) if isinstance(i, ast.Assign) and i is not place and variable in writes([i])]
+            return bool(others and not isinstance(s, ast.If)) or _written_around([*s.body, *s.orelse], place, variable)
+    return False
 
 
 def _touches(s: ast.stmt, variable: str) -> bool:

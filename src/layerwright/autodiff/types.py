@@ -201,9 +201,10 @@ class Reader:
                 found = join(found, one)
             return found
         known = [g for g in given if g is not None]
+        rank = max((g.rank for g in known), default=0) if isinstance(function, np.ufunc) else 0
         if all(g.floating for g in known) and known:
-            return Type("f", max(g.bits for g in known))
-        return FLOAT
+            return Type("f", max(g.bits for g in known), rank)
+        return FLOAT.of_rank(rank)
 
     def _allocated(self, node: ast.Call, function: Any, given: list[Type | None]) -> Type | None:
         like = function in _LIKE
