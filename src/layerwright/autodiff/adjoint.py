@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from collections import Counter
 from collections.abc import Callable
 
 from layerwright.autodiff import rules
@@ -26,6 +27,7 @@ from layerwright.autodiff.syntax import (
     name,
     reads,
     stored,
+    targets,
     walk,
 )
 from layerwright.autodiff.types import Types
@@ -55,6 +57,40 @@ class Step:
         return base(self.target)
 
 
+class Uses:
+    """Where cotangents are used: after the first use, seen backward from the end, there is nothing to clear them for."""
+
+    def __init__(self, statements: list[ast.stmt], calculus: Calculus, trades: Traded) -> None:
+        self.trades, self.arguments = trades, calculus.program.arguments
+        self.places: dict[int, tuple[int, tuple[int, ...]]] = {}
+        self.users: dict[str, list[ast.stmt]] = {}
+        self.block(statements, (), calculus)
+
+    def block(self, statements: list[ast.stmt], loops: tuple[int, ...], calculus: Calculus) -> None:
+        for s in statements:
+            self.places[id(s)] = (len(self.places), loops)
+            if isinstance(s, ast.If | ast.For | ast.While):
+                inner = loops if isinstance(s, ast.If) else (*loops, id(s))
+                self.block(s.body, inner, calculus)
+                self.block(s.orelse, inner, calculus)
+            elif isinstance(s, ast.Assign | ast.AugAssign) and not traded(s) and not is_allocation(s, calculus):
+                target = base(targets(s)[0])
+                if target in calculus.active and calculus.leaves(s.value):
+                    self.users.setdefault(target, []).append(s)
+
+    def before(self, s: ast.stmt, target: ast.expr) -> bool:
+        """Whether a cotangent is used by what may have run before an assignment."""
+        order, loops = self.places[id(s)]
+        if base(target) in self.arguments:
+            return True
+        for variable in self.trades.group(base(target)):
+            for user in self.users.get(variable, []):
+                other, around = self.places[id(user)]
+                if other < order or set(loops) & set(around):
+                    return True
+        return False
+
+
 class Adjoints:
     """The steps of a program.
 
@@ -74,6 +110,8 @@ class Adjoints:
         self.trades = Traded(program.body)
         self.local = program.local
         self.steps: dict[int, Step] = {}
+        self.count = Counter(base(t) for s in walk(program.body) for t in targets(s))
+        self.uses = Uses(program.body, self.calculus, self.trades)
         for s in walk(program.body):
             if isinstance(s, ast.Assign | ast.AugAssign) and not traded(s) and not is_allocation(s, self.calculus):
                 self.steps[id(s)] = self.step(s)
@@ -114,7 +152,9 @@ class Adjoints:
         out.append(assign(found, node))
         return name(found)
 
-    def spread(self, node: ast.expr, d: ast.expr, target: ast.expr, out: list[ast.stmt]) -> None:
+    def spread(
+        self, node: ast.expr, d: ast.expr, target: ast.expr, out: list[ast.stmt], result: ast.expr | None = None
+    ) -> None:
         """Add what a value's cotangent gives to those of the variables in it, from the outside in."""
         terms = self.calculus.terms(node)
         if not terms:
@@ -134,14 +174,27 @@ class Adjoints:
             for one, other in ((node.left, node.right), (node.right, node.left)):
                 self.inward(one, times(d, other), target, out)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-            through = expression("d / b", d=d, b=node.right)
-            if len(terms) > 1:
-                through = self.held(self.scaled(through, target), out)
-            self.spread(node.left, through, target, out)
-            self.inward(node.right, negative(expression("q * a / b", q=through, a=node.left, b=node.right)), target, out)
+            self.quotient(node, d, target, result, out)
         else:
             for term in terms:
                 self.spread(term.leaf, term.apply(d), target, out)
+
+    def quotient(
+        self, node: ast.BinOp, d: ast.expr, target: ast.expr, result: ast.expr | None, out: list[ast.stmt]
+    ) -> None:
+        """`a / b`, with one division where both have a derivative, or where the quotient is at hand."""
+        a, b = node.left, node.right
+        if not self.calculus.terms(b):
+            self.inward(a, expression("d / b", d=d, b=b), target, out)
+        elif not self.calculus.terms(a):
+            part = expression("d * r / b", d=d, r=result, b=b) if result is not None else None
+            self.inward(b, negative(part or expression("d * a / (b * b)", d=d, a=a, b=b)), target, out)
+        else:
+            inverse = self.held(self.scaled(expression("1.0 / b", b=b), target), out, "inverse")
+            through = self.held(self.scaled(times(d, inverse), target), out)
+            self.spread(a, through, target, out)
+            ratio = result if result is not None else expression("a * i", a=a, i=inverse)
+            self.inward(b, negative(expression("q * r", q=through, r=ratio)), target, out)
 
     def inward(self, node: ast.expr, d: ast.expr, target: ast.expr, out: list[ast.stmt]) -> None:
         """The same, with a cotangent that is computed once where several variables get of it."""
@@ -165,7 +218,7 @@ class Adjoints:
         d = self.cotangent(target)
         zero = assign(d, self.scaled(constant(0.0), target))
         leaves = self.calculus.leaves(s.value)
-        cleared = isinstance(target, ast.Subscript) and base(target) in self.once
+        cleared = (isinstance(target, ast.Subscript) and base(target) in self.once) or not self.uses.before(s, target)
         if not leaves:
             return [] if cleared else [zero]
         same = bool(leaves & self.trades.group(base(target)))
@@ -178,8 +231,9 @@ class Adjoints:
         if isinstance(s.value, ast.Call):
             self.call(s.value, d, target, result, out)
         else:
-            self.spread(s.value, d, target, out)
-        if not same and not isinstance(target, ast.Subscript):
+            single = isinstance(target, ast.Name) and self.count[target.id] == 1 and not same
+            self.spread(s.value, d, target, out, result if single else None)
+        if not same and not isinstance(target, ast.Subscript) and not cleared:
             out.append(zero)
         return out
 
