@@ -338,7 +338,11 @@ def weighted_histogram(x, w, out):
         out[left + 1] += w[i] * share
 
 
-@piece("(n),(n),(k)->(k)", lambda rng: (np.cumsum(0.5 + rng.random(5)), rng.normal(size=5), 1.0 + 2.0 * rng.random(3)), (3,))
+@piece(
+    "(n),(n),(k)->(k)",
+    lambda rng: (np.cumsum(0.5 + rng.random(5)), rng.normal(size=5), 1.0 + 2.0 * rng.random(3)),
+    (3,),
+)
 def cubic_spline(x, y, at, out):
     """A natural spline: a tridiagonal solve, then evaluation in the interval that a point falls into."""
     n = x.shape[0]
@@ -637,13 +641,23 @@ def segments_closest(p, q, r, s, near, far):
     far[0] = math.sqrt(worst)
 
 
-@piece("(n),(m)->(k)", lambda rng: (rng.normal(size=5), np.array([3, 0, 3, 1])), (4,), dtypes=("float64", "int64", "float64"))
+@piece(
+    "(n),(m)->(k)",
+    lambda rng: (rng.normal(size=5), np.array([3, 0, 3, 1])),
+    (4,),
+    dtypes=("float64", "int64", "float64"),
+)
 def gather(table, index, out):
     for i in range(index.shape[0]):
         out[i] = table[index[i]] ** 2
 
 
-@piece("(n),(m)->(k)", lambda rng: (rng.normal(size=4), np.array([2, 0, 2, 1])), (3,), dtypes=("float64", "int64", "float64"))
+@piece(
+    "(n),(m)->(k)",
+    lambda rng: (rng.normal(size=4), np.array([2, 0, 2, 1])),
+    (3,),
+    dtypes=("float64", "int64", "float64"),
+)
 def scatter_product(x, index, out):
     out[:] = 1.0
     for v, k in zip(x, index):

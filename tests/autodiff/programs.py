@@ -164,8 +164,12 @@ class General:
             return [f"{indent}{r.choice(self.scalars[:4])} {operator} math.sin({self.expression()})"]
         if c < 0.45:
             places = [f"u[{self.index()}]", f"v[{self.index()}]", f"out[{self.index()}]", f"last[{self.index('m')}]"]
-            places += [f"z[{self.index()}, {self.index('m')}]"] + [f"{v}[{self.index('m')}]" for v in self.views if v[0] != "w"]
-            return [f"{indent}{r.choice(places)} {r.choice(['=', '=', '+=', '-=', '*='])} math.tanh({self.expression()})"]
+            places += [f"z[{self.index()}, {self.index('m')}]"] + [
+                f"{v}[{self.index('m')}]" for v in self.views if v[0] != "w"
+            ]
+            return [
+                f"{indent}{r.choice(places)} {r.choice(['=', '=', '+=', '-=', '*='])} math.tanh({self.expression()})"
+            ]
         if c < 0.48:
             one, other = r.sample(self.scalars[:4], 2)
             return [f"{indent}{one}, {other} = {other}, {one} * 0.9 + {self.expression(1)} * 0.1"]
@@ -179,7 +183,9 @@ class General:
         if c < 0.575:
             return [f"{indent}rolled({r.choice(['u', 'v', 'out'])}, {self.expression(1)})"]
         if c < 0.59:
-            return [indent + r.choice(["u[:] = 0.3 * b", "z[1] = w[0]", "v[:] = x", "z[:, 1] *= 0.5", "u[1:] += s1 * 0.1"])]
+            return [
+                indent + r.choice(["u[:] = 0.3 * b", "z[1] = w[0]", "v[:] = x", "z[:, 1] *= 0.5", "u[1:] += s1 * 0.1"])
+            ]
         if c < 0.615 and depth > 0 and inside:
             name = self.fresh("row")
             self.views.append(name)
@@ -203,7 +209,10 @@ class General:
             head = [f"{indent}{variable} = 0", f"{indent}while {variable} < {r.randint(2, 4)} and {test}:"]
             return [*head, f"{indent}    {variable} += 1", *body]
         if inside and c < 0.985:
-            return [f"{indent}if {self.test()}:", f"{indent}    {r.choice(['break', 'continue', 'break', 'continue', 'return'])}"]
+            return [
+                f"{indent}if {self.test()}:",
+                f"{indent}    {r.choice(['break', 'continue', 'break', 'continue', 'return'])}",
+            ]
         return [f"{indent}if {self.expression(0)} > 1.5:", f"{indent}    return"]
 
     def branch(self, depth: int, indent: str, inside: bool) -> list[str]:
@@ -288,13 +297,23 @@ class Tables:
             return f"B[{self.shifted(variables[r.random() < 0.3])}]"
         if c < 0.85:
             return f"w[{variables[0]} % n, {variables[1]} % w.shape[1]]"
-        return f"out[{self.shifted(variables[0])}]" if c < 0.9 else r.choice(["s", "a", f"x[{variables[0]}]", "last[2]"])
+        return (
+            f"out[{self.shifted(variables[0])}]" if c < 0.9 else r.choice(["s", "a", f"x[{variables[0]}]", "last[2]"])
+        )
 
     def value(self, variables: list[str], known: list[str]) -> str:
         r = self.r
-        parts = [r.choice(known) if known and r.random() < 0.5 else self.read(variables) for _ in range(r.randint(1, 3))]
+        parts = [
+            r.choice(known) if known and r.random() < 0.5 else self.read(variables) for _ in range(r.randint(1, 3))
+        ]
         product = " * ".join(parts)
-        shapes = ["math.tanh({p})", "math.sin({p} + {q})", "0.5 * {p} + {q} * 0.3", "math.exp(-abs({p}))", "min({f}, {q})"]
+        shapes = [
+            "math.tanh({p})",
+            "math.sin({p} + {q})",
+            "0.5 * {p} + {q} * 0.3",
+            "math.exp(-abs({p}))",
+            "min({f}, {q})",
+        ]
         return r.choice(shapes).format(p=product, q=self.read(variables), f=parts[0])
 
     def text(self) -> str:
@@ -307,7 +326,11 @@ class Tables:
         lines += [r.choice(["    last[j] = b", "    last[j] = b * x[j] + (last[j - 1] * a if j > 0 else 0.0)"])]
         for q in range(r.randint(1, 3)):
             lines += self.nest(q)
-        lines += ["for i in range(n):", "    for j in range(m):", "        out[i] += A[i, j] * (i + 0.3 * j) + B[i] * s"]
+        lines += [
+            "for i in range(n):",
+            "    for j in range(m):",
+            "        out[i] += A[i, j] * (i + 0.3 * j) + B[i] * s",
+        ]
         return "\n".join(["def loop(x, w, a, b, out, last):", *("    " + line for line in lines)]) + "\n"
 
     def nest(self, q: int) -> list[str]:
@@ -439,7 +462,9 @@ class Trial:
             gradients = [np.empty(N), np.empty((N, M)), np.empty(1), np.empty(1)]
             given = [np.atleast_1d(np.array(v)) for v in one]
             back = [np.full(s, np.nan) for s in (N, (N, M), 1, 1, N, M, N, M)]
-            self.run(self.derivative.second.function)(*self.inputs, *outputs, *self.cotangents, *gradients, *given, *back)
+            self.run(self.derivative.second.function)(
+                *self.inputs, *outputs, *self.cotangents, *gradients, *given, *back
+            )
             found.append(inner(back[:4], other))
             sizes = sum(float(np.abs(b * np.asarray(o)).sum()) for b, o in zip(back[:4], other, strict=True))
         if not abs(found[0] - found[1]) <= 1e-7 * (sizes + 1e-9):

@@ -37,7 +37,9 @@ def test_gradients_of_numbers(function):
         found = np.array(found if isinstance(found, tuple) else [found])
         wanted = np.array([slopes(function, given, k, ct) if kind == "f" else np.zeros(1) for k, kind in enumerate(kinds)],
                           dtype=object)  # fmt: skip
-        near = [min(abs(w - f) / max(1.0, abs(w)) for w in np.atleast_1d(ws)) for ws, f in zip(wanted, found, strict=True)]
+        near = [
+            min(abs(w - f) / max(1.0, abs(w)) for w in np.atleast_1d(ws)) for ws, f in zip(wanted, found, strict=True)
+        ]
         smooth += max(near) < 1e-6
         moved = np.random.default_rng(seed + 200).normal(size=kinds.count("f"))
         tangents = np.atleast_1d(derivative.tangent.function(*given, *moved))
@@ -148,7 +150,8 @@ def test_gradients_of_arrays(name):
             unit = [np.zeros(np.shape(x)) for x in one.inputs]
             unit[k][index] = 1.0
             slopes = [
-                inner(one.cotangents, one.values(one.given(unit, h))) - inner(one.cotangents, one.values(one.given(unit, -h)))
+                inner(one.cotangents, one.values(one.given(unit, h)))
+                - inner(one.cotangents, one.values(one.given(unit, -h)))
                 for h in STEPS
             ]
             near = min(abs(s / (2 * h) - found[k][index or 0]) for s, h in zip(slopes, STEPS, strict=True))
@@ -160,7 +163,9 @@ def test_second_derivatives_of_arrays(name):
     one = Arrays(name, seed=1)
     rng = np.random.default_rng(7)
     v = [rng.normal(size=np.shape(x) or (1,)) for x in one.inputs]
-    back = [np.full(np.shape(x) or (1,), np.nan) for x in one.inputs] + [np.full(s, np.nan) for s in one.spec.outputs * 2]
+    back = [np.full(np.shape(x) or (1,), np.nan) for x in one.inputs] + [
+        np.full(s, np.nan) for s in one.spec.outputs * 2
+    ]
     outputs = one.values(one.inputs)
     one.derivative.second.function(*one.inputs, *outputs, *one.cotangents, *one.gradients(), *v, *back)
     assert all(np.isfinite(b).all() for b in back)

@@ -188,7 +188,10 @@ CASES = {
     has_try: (1, "`has_try` has `try`, through which no derivative is taken."),
     has_with: (1, "`has_with` has `with`, through which no derivative is taken."),
     has_lambda: (1, "`has_lambda` has a `lambda`, through which no derivative is taken."),
-    has_inner_function: (1, "`has_inner_function` has a function inside of the function, through which no derivative is taken."),
+    has_inner_function: (
+        1,
+        "`has_inner_function` has a function inside of the function, through which no derivative is taken.",
+    ),
     has_comprehension: (1, "`has_comprehension` has a list comprehension, through which no derivative is taken."),
     has_dictionary: (1, "`has_dictionary` has a dictionary, through which no derivative is taken."),
     has_walrus: (1, "`has_walrus` has `:=`, through which no derivative is taken."),

@@ -102,9 +102,7 @@ class Adjoints:
         once: The arrays whose elements are written once, so that their cotangents needn't be cleared.
     """
 
-    def __init__(
-        self, program: Program, types: Types, active: set[str], names: dict[str, str], once: set[str]
-    ) -> None:
+    def __init__(self, program: Program, types: Types, active: set[str], names: dict[str, str], once: set[str]) -> None:
         self.program, self.types, self.active, self.names, self.once = program, types, active, names, once
         self.calculus = Calculus(program, types, active)
         self.trades = Traded(program.body)

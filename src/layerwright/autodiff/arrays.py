@@ -149,7 +149,9 @@ class _Arrays:
         if isinstance(target, ast.Subscript):
             lens = self.lens(loaded(target))
             if lens is None:
-                refuse(target, f"`{text(target)}` is written to, and isn't an array.", fix="make it one with `np.empty`.")
+                refuse(
+                    target, f"`{text(target)}` is written to, and isn't an array.", fix="make it one with `np.empty`."
+                )
             return stored(lens.element([]))
         return target
 
@@ -204,7 +206,10 @@ class _Arrays:
         dtype = expression("x.dtype", x=name(source.array)) if copied is not None else self.dtype(self.types[target])
         self.types[target] = self.types[target].of_rank(source.rank)
         create = assign(target, expression("np.empty(shape, dtype)", np=self.numpy(), shape=shape, dtype=dtype))
-        return [placed(create, s), *self.filled(s, Lens(target, tuple(Axis(a.length) for a in source.axes)), value, before)]
+        return [
+            placed(create, s),
+            *self.filled(s, Lens(target, tuple(Axis(a.length) for a in source.axes)), value, before),
+        ]
 
     def dtype(self, kind: Type) -> ast.expr:
         names = {"f": f"float{kind.bits}", "i": f"int{kind.bits}", "b": "bool_"}
@@ -321,7 +326,9 @@ class _Arrays:
                 refuse(s, f"Parts of `{lens.array}` that may overlap are read and written.", fix=LOOP)
             for a, b in zip(lens.axes, other.axes, strict=True):
                 if text(a.length) != text(b.length):
-                    before.append(ast.Assert(expression("a == b", a=a.length, b=b.length), ast.Constant("shapes differ")))
+                    before.append(
+                        ast.Assert(expression("a == b", a=a.length, b=b.length), ast.Constant("shapes differ"))
+                    )
         one = self.of_element(value, index, before)
         if isinstance(op, ast.Add | ast.Sub) and lens.array not in reads(one):
             body: list[ast.stmt] = [ast.AugAssign(stored(place), op, one)]
@@ -384,7 +391,11 @@ class _Arrays:
         rows = left.axes[0] if left.rank == 2 else right.axes[1]
         inner = left.axes[-1]
         kind = types.join(self.types[left.array], self.types[right.array]) or types.FLOAT
-        result, i, j = self.fresh("product", kind.of_rank(1)), self.fresh("i", types.INTEGER), self.fresh("j", types.INTEGER)
+        result, i, j = (
+            self.fresh("product", kind.of_rank(1)),
+            self.fresh("i", types.INTEGER),
+            self.fresh("j", types.INTEGER),
+        )
         total = self.fresh("total", kind.of_rank(0))
         self.bounds.counters |= {i, j}
         term = expression("x * y", x=left.element([name(i), name(j)] if left.rank == 2 else [name(j)]),
@@ -407,7 +418,9 @@ class _Arrays:
             if lens is not None and isinstance(node.value.value, ast.Name) and lens.array == node.value.value.id:
                 return node
             if lens is None or not isinstance(which, int) or not -lens.rank <= which < lens.rank:
-                refuse(node, f"The shape `{text(node)}` isn't known.", fix="pass the size, or take it from an argument.")
+                refuse(
+                    node, f"The shape `{text(node)}` isn't known.", fix="pass the size, or take it from an argument."
+                )
             return placed(lens.axes[which].length, node)  # type: ignore[no-any-return]
         if isinstance(node, ast.Attribute) and node.attr == "size" and (lens := self.lens(node.value)) is not None:
             size = lens.axes[0].length
@@ -416,7 +429,9 @@ class _Arrays:
             return placed(size, node)  # type: ignore[no-any-return]
         if isinstance(node, ast.Subscript) and (lens := self.lens(node)) is not None:
             if lens.rank:
-                refuse(node, f"`{text(node)}` is an array where a number is needed.", fix="index all of its dimensions.")
+                refuse(
+                    node, f"`{text(node)}` is an array where a number is needed.", fix="index all of its dimensions."
+                )
             return placed(lens.element([]), node)  # type: ignore[no-any-return]
         if isinstance(node, ast.Name) and self.rank(node) and not isinstance(self.reader.meaning(node), tuple):
             refuse(node, f"`{node.id}` is an array where a number is needed.", fix="index it.")

@@ -204,7 +204,9 @@ class Calculus:
         own = {n: self.program.bind(n, value) for n, value in rule.namespace.items()}
         if all(n == new for n, new in own.items()):
             return found
-        plain = rules.Rule(rule.arguments, rule.result, tuple(_renamed(p, own) for p in rule.partials), {}, rule.singular)
+        plain = rules.Rule(
+            rule.arguments, rule.result, tuple(_renamed(p, own) for p in rule.partials), {}, rule.singular
+        )
         return plain.partial(k, arguments, result)
 
     def typed(self, node: ast.expr, kind: Type) -> ast.expr:

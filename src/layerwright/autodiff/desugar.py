@@ -77,7 +77,12 @@ class _Desugar:
         function, arguments = self.meaning(node.func), node.args
         if function is np.where and len(arguments) == 3:
             return ast.IfExp(*arguments)
-        if function is len and len(arguments) == 1 and reads(arguments[0]) & self.local and not isinstance(arguments[0], ast.Call):
+        if (
+            function is len
+            and len(arguments) == 1
+            and reads(arguments[0]) & self.local
+            and not isinstance(arguments[0], ast.Call)
+        ):
             return expression("x.shape[0]", x=arguments[0])
         if function is pow and len(arguments) == 2:
             return ast.BinOp(arguments[0], ast.Pow(), arguments[1])
@@ -135,7 +140,9 @@ class _Desugar:
     def _Assign(self, s: ast.Assign) -> list[ast.stmt]:
         if len(s.targets) > 1:
             held = self.fresh("value")
-            return self.block([placed(assign(held, s.value), s), *(placed(assign(t, name(held)), s) for t in s.targets)])
+            return self.block(
+                [placed(assign(held, s.value), s), *(placed(assign(t, name(held)), s) for t in s.targets)]
+            )
         target = s.targets[0]
         if isinstance(target, ast.Tuple | ast.List):
             return self.unpacked(s, target.elts)
@@ -163,7 +170,9 @@ class _Desugar:
         made.body = self.block([*(placed(f, s) for f in first), *s.body]) or [ast.Pass()]
         return [*self.block([placed(b, s) for b in before]), made]
 
-    def loop(self, s: ast.For, target: ast.expr, over: ast.expr) -> tuple[list[ast.stmt], str, ast.Call, list[ast.stmt]]:
+    def loop(
+        self, s: ast.For, target: ast.expr, over: ast.expr
+    ) -> tuple[list[ast.stmt], str, ast.Call, list[ast.stmt]]:
         """What comes before a loop, its variable, its range, and what comes first in its body."""
         function = self.meaning(over.func) if isinstance(over, ast.Call) else None
         called = getattr(function, "__name__", "")

@@ -47,12 +47,12 @@ def gradient(source: Source, arguments: Types, oracle: Oracle = types.follow) ->
     forward = Forward(program, found, list(directions.values()), leave)
     body = [*_seeds(forward, program, directions, found), *forward.block(program.body)]
     called = [*program.arguments, *outputs, *cotangents]
-    return _written(program, f"{source.name}_backward", called, body, [f"d_{x}" for x in program.arguments], "The gradient")
+    return _written(
+        program, f"{source.name}_backward", called, body, [f"d_{x}" for x in program.arguments], "The gradient"
+    )
 
 
-def _seeds(
-    forward: Forward, program: Program, directions: dict[str, Direction], found: Types
-) -> list[ast.stmt]:
+def _seeds(forward: Forward, program: Program, directions: dict[str, Direction], found: Types) -> list[ast.stmt]:
     """Each input's derivative in each direction, where it is used: 1 in its own, 0 in the others."""
     written = writes(program.body)
     out: list[ast.stmt] = []
@@ -67,7 +67,12 @@ def _seeds(
 
 
 def _summed(
-    forward: Forward, d: Direction | None, kind: Type, values: list[ast.expr], cotangents: list[str], out: list[ast.stmt]
+    forward: Forward,
+    d: Direction | None,
+    kind: Type,
+    values: list[ast.expr],
+    cotangents: list[str],
+    out: list[ast.stmt],
 ) -> ast.expr:
     """The gradient for one input: the derivatives of what is returned, weighted with the cotangents."""
     total: ast.expr | None = None

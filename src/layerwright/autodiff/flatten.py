@@ -52,7 +52,9 @@ class _Flatten:
                 return [self.branch(s, s.value)]
             increment = isinstance(s, ast.AugAssign)
             value = self.part(s.value, before) if increment else self.whole(s.value, before)
-            return [ast.AugAssign(s.target, s.op, value) if isinstance(s, ast.AugAssign) else ast.Assign(s.targets, value)]
+            return [
+                ast.AugAssign(s.target, s.op, value) if isinstance(s, ast.AugAssign) else ast.Assign(s.targets, value)
+            ]
         return [s]
 
     def floating(self, node: ast.expr) -> bool:

@@ -215,9 +215,7 @@ class Forward:
             out.append(assign(self.derivative(target, d), self.of(total, target)))
         return [*out, assign(target, result)] if held else out
 
-    def scaled(
-        self, through: ast.expr, slope: ast.expr, singular: bool, kind: object, out: list[ast.stmt]
-    ) -> ast.expr:
+    def scaled(self, through: ast.expr, slope: ast.expr, singular: bool, kind: object, out: list[ast.stmt]) -> ast.expr:
         """A derivative times a slope, which may be infinite: nothing comes of it where the derivative is 0."""
         if not singular:
             return times(through, slope)

@@ -37,9 +37,7 @@ class Derived:
         return self.function(*args)
 
 
-def generated(
-    name: str, source: str, namespace: dict[str, Any], arguments: list[str], results: list[str]
-) -> Derived:
+def generated(name: str, source: str, namespace: dict[str, Any], arguments: list[str], results: list[str]) -> Derived:
     """Make a function of its text; the text stays readable for `inspect` and for debuggers."""
     file = f"<derived {name} {next(_count)}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)

@@ -183,7 +183,9 @@ def _starts(
 def _ends(names: dict[str, str], gradients: dict[str, str], found: Types) -> list[ast.stmt]:
     """The gradients of numbers are written."""
     return [
-        assign(expression("d[0]", d=name(d)), name(names[x])) for x, d in gradients.items() if x in names and not found[x].rank
+        assign(expression("d[0]", d=name(d)), name(names[x]))
+        for x, d in gradients.items()
+        if x in names and not found[x].rank
     ]
 
 

@@ -20,6 +20,8 @@ def affine(node: ast.expr) -> Affine:
         return node.id, 0
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return "", node.value
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+        return ("", -node.operand.value) if isinstance(node.operand.value, int) else None
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
         left, right = affine(node.left), affine(node.right)
         if left is not None and right is not None and not right[0]:
@@ -171,7 +173,13 @@ def _after(read: Access, write: Access, low: dict[str, int]) -> bool:
         variable = base(loop.target)  # type: ignore[union-attr]
         k = next(k for k, a in enumerate(places) if a and a[0] == variable)
         mine, other = places[k], affine(indices(read.node)[k])
-        if loop not in read.loops or mine is None or other is None or other[0] != variable or not from_start(other, low):
+        if (
+            loop not in read.loops
+            or mine is None
+            or other is None
+            or other[0] != variable
+            or not from_start(other, low)
+        ):
             return False
         ahead = (mine[1] - other[1]) * (sign(loop) or 0)
         if ahead:

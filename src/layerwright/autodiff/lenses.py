@@ -42,7 +42,9 @@ class Lens:
         """The element of the whole for an index into the part."""
         left = list(index)
         whole = [_shifted(p, left.pop(0)) if isinstance(p, Axis) else p for p in self.parts]
-        return ast.Subscript(name(self.array), whole[0] if len(whole) == 1 else ast.Tuple(whole, ast.Load()), ast.Load())
+        return ast.Subscript(
+            name(self.array), whole[0] if len(whole) == 1 else ast.Tuple(whole, ast.Load()), ast.Load()
+        )
 
     def taken(self, index: list[ast.expr], bounds: Bounds) -> Lens:
         """The part of this part that an index takes, which may hold slices; the last axes may be left out."""
@@ -125,7 +127,9 @@ class Bounds:
         count = high if isinstance(low, ast.Constant) and low.value == 0 else expression("b - a", a=low, b=high)
         if step != 1:
             count = expression("(c + s) // t", c=count, s=constant(step - 1), t=constant(step))
-        return Axis(expression("max(c, 0)", c=count), _shifted(axis, low) if axis.start is not None else low, step * axis.step)
+        return Axis(
+            expression("max(c, 0)", c=count), _shifted(axis, low) if axis.start is not None else low, step * axis.step
+        )
 
 
 def _integer(node: ast.expr) -> int | None:

@@ -131,9 +131,7 @@ class Locals:
         if array in self.adjoints.once:
             return True
         return not reads(element.slice) & set(changed) and all(
-            isinstance(p, ast.Subscript)
-            and base(p) == array
-            and distinct(loaded(p), element, self.low)  # type: ignore[arg-type]
+            isinstance(p, ast.Subscript) and base(p) == array and distinct(loaded(p), element, self.low)  # type: ignore[arg-type]
             for p in places
         )
 

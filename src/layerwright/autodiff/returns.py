@@ -26,7 +26,9 @@ def without_returns(body: list[ast.stmt], names: Names, wanted: str) -> Ending:
     found = [s for s in walk(body) if isinstance(s, ast.Return)]
     counts = {_count(s) for s in found}
     if len(counts) > 1:
-        refuse(found[-1], "One `return` gives another number of values than the other.", fix="return the same everywhere.")
+        refuse(
+            found[-1], "One `return` gives another number of values than the other.", fix="return the same everywhere."
+        )
     results = [names.fresh(wanted) for _ in range(counts.pop() if counts else 0)]
     if not found:
         return Ending(body, [])

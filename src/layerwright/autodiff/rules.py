@@ -169,7 +169,9 @@ def rule(function: Any) -> Callable[[F], F]:
         names = source.arguments
         statements = [s for s in source.tree.body if not isinstance(s, ast.Expr)]
         if len(statements) != 1 or not isinstance(statements[0], ast.Return) or statements[0].value is None:
-            raise _wrong(source, "is more than one returned expression", "write the partial derivatives after `return`.")
+            raise _wrong(
+                source, "is more than one returned expression", "write the partial derivatives after `return`."
+            )
         value = statements[0].value
         partials = tuple(value.elts) if isinstance(value, ast.Tuple) else (value,)
         if len(partials) != len(names) - 1:

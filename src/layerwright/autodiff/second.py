@@ -66,7 +66,9 @@ def _both(
     directions = dict(zip(inputs, given.values(), strict=True))
     moved = [x if known[x].rank else f"{x}[0]" for x in inputs if known[x].floating]
     moved = [v if known[x].rank else f"{v}[0]" for x, v in directions.items() if known[x].floating]
-    body = [f"# The gradient of `{gradient.name}`: tangents of the function and of its gradient, in the same direction."]
+    body = [
+        f"# The gradient of `{gradient.name}`: tangents of the function and of its gradient, in the same direction."
+    ]
     again = [names.fresh(f"{o}_again") for o in outputs]
     body += [f"{a} = np.empty_like({o})" for a, o in zip(again, outputs, strict=True)]
     tangents = [back[c] for o, c in zip(outputs, cotangents, strict=True) if known[o].floating]

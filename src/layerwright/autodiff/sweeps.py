@@ -157,7 +157,11 @@ class Sweeps:
         first: list[ast.stmt] = []
         after: list[ast.stmt] = []
         if undone and (told := self.counted(s)):
-            self.counts[id(s)] = self.counts.get(id(s)) or (self.fresh("first"), self.fresh("step"), self.fresh("count"))
+            self.counts[id(s)] = self.counts.get(id(s)) or (
+                self.fresh("first"),
+                self.fresh("step"),
+                self.fresh("count"),
+            )
             names = dict(zip(("first", "step", "count"), self.counts[id(s)], strict=True))
             start, step, run = _range(s) if isinstance(s, ast.For) else (constant(0), constant(1), constant(0))
             if "first" in told:
@@ -260,7 +264,10 @@ class Sweeps:
         if "first" in told:
             start, step = name(names["first"]), name(names["step"])
         before: list[ast.stmt] = []
-        zero, one = isinstance(start, ast.Constant) and start.value == 0, isinstance(step, ast.Constant) and step.value == 1
+        zero, one = (
+            isinstance(start, ast.Constant) and start.value == 0,
+            isinstance(step, ast.Constant) and step.value == 1,
+        )
         if not told and one:
             stop = run.args[-1 if len(run.args) < 3 else 1]
             count = stop if zero else expression("b - a", a=start, b=stop)

@@ -124,7 +124,11 @@ class Sizes:
         return self.inner(loop, loop, {}, ends)
 
     def inner(
-        self, loop: ast.stmt, outer: ast.For, around: dict[str, ast.For], ends: Callable[[list[ast.stmt]], Counter[Kind]]
+        self,
+        loop: ast.stmt,
+        outer: ast.For,
+        around: dict[str, ast.For],
+        ends: Callable[[list[ast.stmt]], Counter[Kind]],
     ) -> Room | None:
         trips = self.trips(loop, outer, around) if isinstance(loop, ast.For) else None
         if trips is None or not isinstance(loop, ast.For):
