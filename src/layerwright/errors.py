@@ -91,6 +91,10 @@ class GradientError(LayerwrightError, NotImplementedError):
     """A gradient is asked for that isn't there, or is wrong."""
 
 
+class DifferentiationError(LayerwrightError, NotImplementedError):
+    """A function can't be differentiated: its source isn't there, or holds what has no derivative here."""
+
+
 class KernelError(LayerwrightError, RuntimeError):
     """A kernel refused the buffers that it was given, or can't run here."""
 
