@@ -537,7 +537,7 @@ def _counters(statements: list[ast.stmt]) -> set[str]:
             arguments = s.iter.args
             start = arguments[0] if len(arguments) > 1 else constant(0)
             step = ast.literal_eval(arguments[2]) if len(arguments) > 2 and _literal(arguments[2]) else 1
-            if Bounds(found).positive(start) and (len(arguments) < 3 or _literal(arguments[2]) and step > 0):
+            if Bounds(found).positive(start) and (len(arguments) < 3 or (_literal(arguments[2]) and step > 0)):
                 found.add(base(s.target))
     return found
 

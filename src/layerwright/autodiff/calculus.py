@@ -104,7 +104,7 @@ class Calculus:
         if found is None or len(found.arguments) != len(call.args) or call.keywords:
             kind = self.reader.of(call)
             inside = {v for a in call.args for v in self.touched(a)}
-            if function in rules.PASSIVE or not inside or kind is not None and not kind.floating:
+            if function in rules.PASSIVE or not inside or (kind is not None and not kind.floating):
                 return None
             called = text(call.func)
             if found is not None:

@@ -115,7 +115,7 @@ class _Flatten:
         """An operand of `max` or `min`: compared again in the derivative."""
         new = self.part(node, before)
         simple = isinstance(new, ast.Name | ast.Constant | ast.Subscript | ast.Attribute)
-        simple = simple or isinstance(new, ast.UnaryOp) and isinstance(new.operand, ast.Constant | ast.Attribute)
+        simple = simple or (isinstance(new, ast.UnaryOp) and isinstance(new.operand, ast.Constant | ast.Attribute))
         return new if simple or not self.floating(new) else self.held(new, "part", before)
 
     def held(self, node: ast.expr, wanted: str, before: list[ast.stmt]) -> ast.expr:

@@ -88,7 +88,7 @@ def follow(statements: Sequence[ast.stmt], arguments: Mapping[str, Type], namesp
 
 def _follow(statement: ast.stmt, found: Types, reader: Reader, arguments: Mapping[str, Type]) -> None:
     for target in targets(statement):
-        if not isinstance(target, ast.Name) or target.id in arguments and arguments[target.id].rank:
+        if not isinstance(target, ast.Name) or (target.id in arguments and arguments[target.id].rank):
             continue
         if isinstance(statement, ast.For):
             value: Type | None = INTEGER

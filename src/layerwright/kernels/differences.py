@@ -22,7 +22,7 @@ STEPS = (1e-3, 1e-4, 1e-5, 1e-6)
 
 def check_gradient(kernel: Kernel, inputs: Sequence[Any], tolerance: float) -> None:
     """See `Kernel.check_gradient`."""
-    if kernel.gradient is None:
+    if not kernel.has_gradient:
         raise kernel.no_gradient()
     values = [_wide(x) for x in inputs]
     dtypes = kernel.plan([x.dtype.name for x in values]).loop
@@ -31,7 +31,7 @@ def check_gradient(kernel: Kernel, inputs: Sequence[Any], tolerance: float) -> N
     cotangents = [
         rng.uniform(0.5, 1.5, y.shape) if y.dtype.kind == "f" else np.zeros(y.shape, "float32") for y in outputs
     ]
-    derived = host.compute(kernel.gradient, kernel.gradient_dtypes(dtypes), [*values, *outputs, *cotangents])
+    derived = host.compute(kernel.derivative(dtypes), kernel.gradient_dtypes(dtypes), [*values, *outputs, *cotangents])
     for k, x in enumerate(values):
         if x.dtype.kind == "f":
             _compare(kernel, dtypes, values, cotangents, k, summed(derived[k], x.shape), tolerance)
@@ -73,7 +73,7 @@ def _compare(
             expected=f"{pair[0]:.9g}, by central differences",
             got=f"{pair[1]:.9g}",
             fix=f"compare `{kernel.arguments[k]}` in its backward function with the derivative by hand.",
-            where=kernel.gradient.place if kernel.gradient is not None else None,
+            where=kernel.derivative(dtypes).place,
         )
 
 

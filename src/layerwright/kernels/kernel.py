@@ -8,7 +8,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import keras
 
@@ -16,6 +16,9 @@ from layerwright.errors import GradientError, KernelError, SignatureError
 from layerwright.kernels import bridges, native, source
 from layerwright.kernels.dtypes import Given, Plan, is_floating, plan
 from layerwright.kernels.signature import Signature, parse, resolve
+
+if TYPE_CHECKING:
+    from layerwright.autodiff import Derivative
 
 _lock = threading.RLock()
 
@@ -27,7 +30,7 @@ class Options:
     parallel: bool = False
     fastmath: bool = False
     boundscheck: bool = False
-    differentiable: bool = True
+    differentiable: bool | None = None
     cache: bool = False
     outputs: tuple[str, ...] | None = None
     aliases: tuple[str | None, ...] | None = None
@@ -51,7 +54,8 @@ def kernel(given: Any = None, /, **options: Any) -> Any:
         fastmath: Whether floating-point arithmetic may be rearranged, as Numba's option of that name.
         boundscheck: Whether an index out of bounds and a division by zero raise; otherwise arithmetic follows IEEE 754,
             and an index out of bounds is undefined behaviour.
-        differentiable: False where a gradient makes no sense; asking for one raises.
+        differentiable: False where a gradient makes no sense: asking for one raises. True to derive the gradient at
+            once, for floats, so that what can't be differentiated is told at the definition.
         cache: Whether the machine code is kept on disk for the next process.
         outputs: The dtypes of the outputs, where they aren't those of the inputs: `outputs=("int32",)`.
         aliases: For each output the input whose memory it may take, or None: `aliases="x"`. It says that the function
@@ -65,7 +69,7 @@ def kernel(given: Any = None, /, **options: Any) -> Any:
         SignatureError: Where the signature can't be read or doesn't fit the function.
 
     Gradients:
-        By `@my_kernel.backward`.
+        Derived from the source when one is asked for, or by `@my_kernel.backward`.
 
     Example:
         >>> @kernel
@@ -107,7 +111,9 @@ class Kernel:
         elementwise: Whether it takes and returns numbers.
         arguments: The names of the inputs.
         results: The names of the outputs.
-        gradient: The kernel that computes its gradient, or None.
+        gradient: The kernel of its gradient that was given by hand, or None.
+        derivation: How this gradient was derived, where it was, and has a gradient of its own.
+        origin: The kernel of which this is the derived gradient, or None.
     """
 
     # AutoGraph of TensorFlow leaves alone what has this: there is nothing in a kernel for it to rewrite.
@@ -126,7 +132,9 @@ class Kernel:
         self.elementwise = signature is None
         self.name = name or self.function.__name__
         self.gradient: Kernel | None = None
-        self._given, self._signature = function, signature
+        self.derivation: Derivative | None = None
+        self.origin: Kernel | None = None
+        self._given, self._signature, self._by_hand = function, signature, False
         self._plans: dict[tuple[Given, ...], Plan] = {}
         self._loops: dict[tuple[str, ...], Any] = {}
         self._around = source.surroundings(self.function)
@@ -147,6 +155,10 @@ class Kernel:
         self.__signature__ = inspect.Signature(parameters)
         if signature is not None:
             self.aliases  # noqa: B018 - what is wrong with them is said here
+        if self.options.differentiable:
+            from layerwright.kernels import derived
+
+            derived.check(self)
         native.announce(self)
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
@@ -190,10 +202,31 @@ class Kernel:
             source.require_arguments(inner, inputs + 2 * outputs, told)
         else:
             source.require_arguments(inner, 2 * (inputs + outputs), f"{told}, and {inputs} gradients to write")
-        options = dataclasses.replace(self.options, outputs=None, aliases=None, differentiable=True)
+        options = dataclasses.replace(self.options, outputs=None, aliases=None, differentiable=None)
         signature = None if self.elementwise else self.signature.gradient()
         self.gradient = Kernel(function, signature, options, name=f"{self.name}_backward")
+        self.gradient._by_hand = True
         return self.gradient
+
+    def derivative(self, dtypes: Sequence[str]) -> Kernel:
+        """The kernel of the gradient for loop dtypes: the one that was given, else one that is derived.
+
+        Raises:
+            GradientError: Where there is none.
+            DifferentiationError: Where the function holds what isn't differentiated, at its line.
+        """
+        if not self.has_gradient:
+            raise self.no_gradient()
+        if self.gradient is not None:
+            return self.gradient
+        from layerwright.kernels import derived
+
+        return derived.gradient(self, tuple(dtypes))
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether a gradient may be asked for; one by hand has none of its own but by hand."""
+        return self.options.differentiable is not False and (self.gradient is not None or not self._by_hand)
 
     @functools.cached_property
     def signature(self) -> Signature:
@@ -345,15 +378,22 @@ class Kernel:
 
     def no_gradient(self) -> GradientError:
         """The error for a gradient that isn't there."""
-        first = self.name.endswith("_backward")
-        if not self.options.differentiable:
+        if self.origin is not None:
+            return GradientError(
+                f"`{self.name}` is a second derivative, and has no gradient.",
+                expected="derivatives of first and second order",
+                got="one of third order",
+                fix="stop the gradient before it (`keras.ops.stop_gradient`).",
+                where=self.origin.place,
+            )
+        if self.options.differentiable is False:
             return GradientError(
                 f"`{self.name}` was made with `differentiable=False`, and its gradient is asked for.",
                 fix="stop the gradient before it (`keras.ops.stop_gradient`), or leave the option out.",
                 where=self.place,
             )
         return GradientError(
-            f"`{self.name}` has no gradient{', so that there is no second derivative' if first else ''}.",
+            f"`{self.name}` has no gradient, so that there is no second derivative.",
             expected="a function with `@" + self.name + ".backward`",
             got="none",
             fix="write one, or stop the gradient before the kernel (`keras.ops.stop_gradient`).",

@@ -67,8 +67,7 @@ def _differentiable(kernel: Kernel, dtypes: tuple[str, ...]) -> Callable[..., tu
         return _run(kernel, dtypes, inputs)
 
     def forward(*inputs: Any) -> tuple[tuple[Any, ...], Any]:
-        if kernel.gradient is None or not kernel.options.differentiable:
-            raise kernel.no_gradient()
+        kernel.derivative(dtypes)  # raises where there is none
         outputs = primal(*inputs)
         return outputs, (inputs, outputs)
 
@@ -78,8 +77,7 @@ def _differentiable(kernel: Kernel, dtypes: tuple[str, ...]) -> Callable[..., tu
             jnp.zeros(y.shape, "float32") if dy.dtype == jax.dtypes.float0 else dy
             for y, dy in zip(outputs, cotangents, strict=True)
         ]
-        assert kernel.gradient is not None
-        gradients = operation(kernel.gradient, kernel.gradient_dtypes(dtypes))(*inputs, *outputs, *floating)
+        gradients = operation(kernel.derivative(dtypes), kernel.gradient_dtypes(dtypes))(*inputs, *outputs, *floating)
         return tuple(
             _summed(g, x.shape) if is_floating(dtype) else np.zeros(x.shape, jax.dtypes.float0)
             for g, x, dtype in zip(gradients, inputs, dtypes[:count], strict=True)

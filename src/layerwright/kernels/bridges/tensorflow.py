@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from layerwright.kernels.kernel import Kernel
 
 Operation = Callable[..., tuple[Any, ...]]
+DERIVED = "derived"
 _lock = threading.RLock()
 _operations: dict[tuple[int, tuple[str, ...]], tuple[Kernel, Operation]] = {}
 
@@ -96,8 +97,7 @@ def _native_operation(kernel: Kernel, dtypes: tuple[str, ...]) -> Operation:
     def run(*inputs: Any) -> tuple[Any, ...]:
         if not tf.executing_eagerly() and xla.wanted(inputs):
             return compiled(*inputs)
-        derived = kernel.gradient if kernel.options.differentiable else None
-        gradient = ops.op_of(derived, _gradient) if derived is not None else ""
+        gradient = _gradient_of(kernel)
         try:
             return tuple(ops.apply(op, name, inputs, outputs, gradient))
         except (ValueError, tf.errors.InvalidArgumentError) as error:
@@ -107,6 +107,13 @@ def _native_operation(kernel: Kernel, dtypes: tuple[str, ...]) -> Operation:
         raise trouble
 
     return run
+
+
+def _gradient_of(kernel: Kernel) -> str:
+    """What an op knows of its gradient: the op of one by hand, that it is derived when it is asked for, or nothing."""
+    if not kernel.has_gradient:
+        return ""
+    return DERIVED if kernel.gradient is None else str(_ops().op_of(kernel.gradient, _gradient))
 
 
 def _ranks_known(inputs: Sequence[Any]) -> bool:
@@ -120,7 +127,10 @@ def _gradient(node: Any, *cotangents: Any) -> list[Any]:
     op = said.decode() if isinstance(said, bytes) else said
     if not op:
         raise kernel.no_gradient()
-    derived = ops.kernel_of(op)
+    if op == DERIVED:
+        derived = kernel.derivative([x.dtype.name for x in (*node.inputs, *node.outputs)])
+    else:
+        derived = ops.kernel_of(op)
     if derived is None:
         raise GradientError(
             f"The gradient of `{kernel.name}` that this graph was made with isn't there.",
@@ -158,9 +168,8 @@ def _differentiable(kernel: Kernel, forward: Callable[[Sequence[Any]], Sequence[
         outputs = forward(inputs)
 
         def backward(*cotangents: Any) -> list[Any]:
-            if kernel.gradient is None or not kernel.options.differentiable:
-                raise kernel.no_gradient()
-            return gradients.of(kernel, kernel.gradient, operation, inputs, outputs, cotangents)
+            derived = kernel.derivative([x.dtype.name for x in (*inputs, *outputs)])
+            return gradients.of(kernel, derived, operation, inputs, outputs, cotangents)
 
         return tuple(outputs), backward
 

@@ -43,13 +43,13 @@ class Rule:
     """
 
     def __init__(self, kernel: Kernel, dtypes: tuple[str, ...]) -> None:
-        self.kernel, self.gradient = kernel, kernel.gradient if kernel.options.differentiable else None
+        self.kernel, self.loop, self.kept = kernel, dtypes, kernel.has_gradient
         self.count, self.floating = len(kernel.arguments), tuple(map(is_floating, dtypes))
         self.dtypes, self.single = kernel.gradient_dtypes(dtypes), len(dtypes) == self.count + 1
 
     def keep(self, ctx: Any, inputs: Sequence[torch.Tensor], output: Any) -> None:
         """Save what the gradient needs."""
-        if self.gradient is None:
+        if not self.kept:
             return
         if self.single:
             ctx.save_for_backward(*inputs, output)
@@ -60,15 +60,14 @@ class Rule:
         """The gradients of the inputs, summed over the axes along which these were broadcast."""
         from layerwright.kernels.bridges.torch import operation
 
-        if self.gradient is None:
-            raise self.kernel.no_gradient()
+        gradient = self.kernel.derivative(self.loop)
         saved = ctx.saved_tensors  # once: checkpointing unpacks them only once
         inputs, outputs = saved[: self.count], saved[self.count :]
         given = [
             dy if floating else torch.zeros_like(y, dtype=torch.float32)
             for y, dy, floating in zip(outputs, cotangents, self.floating[self.count :], strict=True)
         ]
-        whole = operation(self.gradient, self.dtypes)(*inputs, *outputs, *given)
+        whole = operation(gradient, self.dtypes)(*inputs, *outputs, *given)
         return tuple(
             [
                 (g if g.shape == x.shape else g.sum_to_size(x.shape)) if wanted and floating else None
