@@ -131,13 +131,38 @@ def test_numbers_arrays_variables_and_tensors_stand_beside_one_another():
 
 
 @each
-def test_a_kernel_without_a_gradient_raises_where_one_is_asked_for(name):
+@pytest.mark.parametrize("batch", ["one", "broadcast"])
+def test_derived_gradients_are_those_by_hand(name, batch):
     if not GALLERY[name].smooth:
         pytest.skip("its outputs aren't differentiable")
     kernel = GALLERY[name].kernel
     bare = lw.kernel(str(kernel.signature))(kernel.function) if not kernel.elementwise else lw.kernel(kernel.function)
+    bare.check_gradient(*made(name, batch))
+    inputs = [frameworks.tensor(x) for x in made(name, batch)]
+
+    def loss(used):
+        return lambda *x: sum(keras.ops.sum(keras.ops.sin(y)) for y in outputs(used(*x)))
+
+    for derived, by_hand in zip(
+        frameworks.gradients(loss(bare), inputs), frameworks.gradients(loss(kernel), inputs), strict=True
+    ):
+        if by_hand is None:
+            assert derived is None
+        else:
+            np.testing.assert_allclose(derived, by_hand, 1e-4, 1e-5)
+
+
+@each
+def test_a_kernel_without_a_gradient_raises_where_one_is_asked_for(name):
+    if not GALLERY[name].smooth:
+        pytest.skip("its outputs aren't differentiable")
+    kernel = GALLERY[name].kernel
+    signature = None if kernel.elementwise else str(kernel.signature)
+    bare = lw.kernel(signature, differentiable=False)(kernel.function)
     inputs = [frameworks.tensor(x) for x in made(name, "one")]
-    with pytest.raises((GradientError, RuntimeError, LookupError), match=f"`{name}` has no gradient"):
+    with pytest.raises(
+        (GradientError, RuntimeError, LookupError), match=f"`{name}` was made with `differentiable=False`"
+    ):
         frameworks.gradients(lambda *x: sum(keras.ops.sum(y) for y in outputs(bare(*x))), inputs)
 
 

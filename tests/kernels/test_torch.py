@@ -82,7 +82,7 @@ def dot(a, b, out):
         out[0] += a[i] * b[i]
 
 
-@kernel
+@kernel(differentiable=False)
 def doubled(x):
     return 2.0 * x
 
@@ -167,13 +167,13 @@ def test_a_gradient_that_is_given_late_is_used():
         return 3.5 * dy
 
     assert torch.autograd.grad(late(x).sum(), x)[0].tolist() == [3.5, 3.5]
-    with pytest.raises(GradientError, match="`late` has no gradient"):
-        before.sum().backward()
+    before.sum().backward()
+    assert x.grad.tolist() == [3.5, 3.5]
 
 
 def test_a_missing_gradient_raises_in_backward(x):
     y = doubled(x)
-    with pytest.raises(GradientError, match="`doubled` has no gradient"):
+    with pytest.raises(GradientError, match="`doubled` was made with `differentiable=False`"):
         y.sum().backward()
 
 
@@ -235,7 +235,7 @@ def test_no_grad_inside_a_transform_stops_the_gradient(x):
 
 
 def test_a_missing_gradient_raises_under_transforms(x):
-    with pytest.raises(GradientError, match="`doubled` has no gradient"):
+    with pytest.raises(GradientError, match="`doubled` was made with `differentiable=False`"):
         torch.func.vmap(torch.func.grad(lambda v: doubled(v).sum()))(x)
 
 
@@ -283,7 +283,7 @@ def test_compiles_into_one_graph_before_it_was_ever_called(engine, x, decay):
 
 
 def test_compiling_a_gradient_that_is_missing_says_so(x):
-    with pytest.raises(Exception, match="`doubled` has no gradient"):
+    with pytest.raises(Exception, match="`doubled` was made with `differentiable=False`"):
         compiled(doubled)(x)
 
 

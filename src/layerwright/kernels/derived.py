@@ -68,5 +68,5 @@ def _kernel(of: Kernel, derived: autodiff.Derived, derivation: autodiff.Derivati
     signature = None if of.elementwise else of.signature.gradient()
     options = dataclasses.replace(of.options, outputs=None, aliases=None, differentiable=None if derivation else False)
     made = Kernel(jittable(derived.function), signature, options, name=f"{of.name}_backward")
-    made.derivation, made.origin = derivation, of
+    made.derivation, made.origin = derivation, of.origin or of
     return made

@@ -299,8 +299,8 @@ class Kernel:
 
     @property
     def place(self) -> str:
-        """`file:line` of the function."""
-        return source.place_of(self.function)
+        """`file:line` of the function; of that from which it was derived."""
+        return source.place_of(self.function if self.origin is None else self.origin.function)
 
     def kinds(self, dtypes: Sequence[str]) -> Sequence[str | None]:
         """The dtypes that the function gives for these of its inputs; None where it takes what it is given."""
