@@ -153,8 +153,8 @@ def test_a_compiled_step_takes_a_gradient_and_a_gradient_of_it(backend):
     def value(decay):
         return float(np.sum(average(wide, decay) ** 2))
 
-    np.testing.assert_allclose(float(first), (value(0.9 + h) - value(0.9 - h)) / (2 * h), 1e-3)
-    np.testing.assert_allclose(float(second), (value(0.9 + h) - 2 * value(0.9) + value(0.9 - h)) / h**2, 1e-3)
+    np.testing.assert_allclose(array(first), (value(0.9 + h) - value(0.9 - h)) / (2 * h), 1e-3)
+    np.testing.assert_allclose(array(second), (value(0.9 + h) - 2 * value(0.9) + value(0.9 - h)) / h**2, 1e-3)
 
 
 def test_a_third_derivative_is_refused(backend):
