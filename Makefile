@@ -12,7 +12,8 @@ PIP = $(BIN)/python -m pip --disable-pip-version-check --no-input
 PINS = --constraint constraints.txt
 INSTALL = $(PIP) install $(PINS) --build-constraint constraints.txt
 # Small tensors on many processes: more threads in each only get in the way, and compiling well takes longer than running.
-QUIET = TF_CPP_MIN_LOG_LEVEL=3 OMP_NUM_THREADS=1 JAX_DISABLE_MOST_OPTIMIZATIONS=1
+QUIET = TF_CPP_MIN_LOG_LEVEL=3 OMP_NUM_THREADS=1 JAX_DISABLE_MOST_OPTIMIZATIONS=1 \
+	XLA_FLAGS=--xla_cpu_use_fusion_emitters=false
 PYTEST = $(QUIET) $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal
 
 .PHONY: help demo test test-fast lint format clean distclean

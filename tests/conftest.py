@@ -21,6 +21,11 @@ from layerwright import backends
 os.environ["KERAS_BACKEND"] = backends.choose()
 os.environ["KERAS_HOME"] = tempfile.mkdtemp(prefix="layerwright-tests-")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    # What JAX compiles for one process of the session is there for all the others.
+    _COMPILED = tempfile.TemporaryDirectory(prefix="layerwright-tests-jax-", ignore_cleanup_errors=True)
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = _COMPILED.name
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 
 
 # How long something takes depends on what else runs on the machine.
