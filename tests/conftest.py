@@ -45,6 +45,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 raise pytest.UsageError(f"{item.nodeid}: unknown backends in its marker: {sorted(unknown)}")
             if running not in mark.args:
                 item.add_marker(pytest.mark.skip(reason=f"only on {', '.join(mark.args)}"))
+    # The longest first: a minute's test that comes last is waited for by all the other workers.
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.fixture(scope="session")
