@@ -12,7 +12,9 @@ PIP = $(BIN)/python -m pip --disable-pip-version-check --no-input
 PINS = --constraint constraints.txt
 INSTALL = $(PIP) install $(PINS) --build-constraint constraints.txt
 # Small tensors on many processes: more threads in each only get in the way, and compiling well takes longer than running.
-QUIET = TF_CPP_MIN_LOG_LEVEL=3 OMP_NUM_THREADS=1 JAX_DISABLE_MOST_OPTIMIZATIONS=1
+# The flag is one of the pinned jaxlib; where a newer one doesn't know it, every JAX process ends at once and says so.
+QUIET = TF_CPP_MIN_LOG_LEVEL=3 OMP_NUM_THREADS=1 JAX_DISABLE_MOST_OPTIMIZATIONS=1 \
+	XLA_FLAGS=--xla_cpu_use_fusion_emitters=false
 PYTEST = $(QUIET) $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal
 
 .PHONY: help demo test test-fast lint format clean distclean

@@ -21,6 +21,11 @@ from layerwright import backends
 os.environ["KERAS_BACKEND"] = backends.choose()
 os.environ["KERAS_HOME"] = tempfile.mkdtemp(prefix="layerwright-tests-")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    # What JAX compiles for one process of the session is there for all the others.
+    _COMPILED = tempfile.TemporaryDirectory(prefix="layerwright-tests-jax-", ignore_cleanup_errors=True)
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = _COMPILED.name
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 
 
 # How long something takes depends on what else runs on the machine.
@@ -40,6 +45,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 raise pytest.UsageError(f"{item.nodeid}: unknown backends in its marker: {sorted(unknown)}")
             if running not in mark.args:
                 item.add_marker(pytest.mark.skip(reason=f"only on {', '.join(mark.args)}"))
+    # The longest first: a minute's test that comes last is waited for by all the other workers.
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.fixture(scope="session")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import keras
 import numpy as np
+from jax.experimental.compilation_cache import compilation_cache
 
+from layerwright.checks import compilations
 from layerwright.checks.engines import Project, Step, Stepper
 
 
@@ -21,8 +24,22 @@ class Jax:
     def seed(self, seed: int) -> None:
         """JAX has no random numbers of its own to seed."""
 
-    def kept(self) -> AbstractContextManager[None]:
-        return nullcontext()
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        # JAX has no random numbers to keep; what it compiles again and again is looked up meanwhile.
+        if jax.config.jax_compilation_cache_dir is not None:
+            yield
+            return
+        settings = {
+            "jax_compilation_cache_dir": compilations.folder(),
+            "jax_persistent_cache_min_compile_time_secs": 0.0,
+        }
+        before = {name: getattr(jax.config, name) for name in settings}
+        try:
+            _configure(settings)
+            yield
+        finally:
+            _configure(before)
 
     def stepper(self, layer: Any, args: Any, kwargs: Any, project: Project, compiled: bool = True) -> Stepper:
         structure = (args, kwargs)
@@ -105,6 +122,13 @@ class Jax:
 
     def gradient_makers(self) -> list[Any]:
         return [jax.custom_vjp, jax.custom_jvp]
+
+
+def _configure(settings: Mapping[str, Any]) -> None:
+    for name, value in settings.items():
+        jax.config.update(name, value)
+    # JAX looks at its settings once, at the first compilation.
+    compilation_cache.reset_cache()
 
 
 def _floating(x: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,7 +20,11 @@ class Torch:
     name = "torch"
 
     def seed(self, seed: int) -> None:
-        torch.manual_seed(seed)
+        if _only_cpu():
+            # `torch.manual_seed` notes the stack for devices that aren't there, which takes milliseconds.
+            torch.default_generator.manual_seed(seed)
+        else:
+            torch.manual_seed(seed)
 
     @contextmanager
     def kept(self) -> Iterator[None]:
@@ -88,6 +93,12 @@ def _leaf(x: Any) -> Any:
         return x
     tensor = keras.ops.convert_to_tensor(x)
     return tensor.detach().requires_grad_(tensor.is_floating_point())
+
+
+@functools.cache
+def _only_cpu() -> bool:
+    modules = (torch.cuda, torch.backends.mps, getattr(torch, "xpu", None), getattr(torch, "accelerator", None))
+    return not any(module.is_available() for module in modules if module is not None)
 
 
 ENGINE = Torch()

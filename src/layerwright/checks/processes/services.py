@@ -18,11 +18,12 @@ class Real:
 
     def warm(self, channel: Channel) -> None:
         """Import Keras and all rules, and use what is slow when it is used first: saving, loading, fitting."""
-        from layerwright.checks import examples, loading, rule, runner
+        from layerwright.checks import engines, examples, loading, rule, runner
         from layerwright.checks.loading import given
         from layerwright.checks.processes import elsewhere, reload, tampering, warmup
 
         self._loading, self._given, self._examples, self._runner = loading, given, examples, runner
+        engines.current()
         self._rules = rule.load()
         warmup.warm_up()
         self._seal = tampering.Seal()

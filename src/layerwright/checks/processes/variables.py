@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
-import functools
 import os
-import shutil
 import sysconfig
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import layerwright
+from layerwright.checks import compilations
 
 
 def environment(backend: str, extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -26,18 +23,5 @@ def environment(backend: str, extra: Mapping[str, str] | None = None) -> dict[st
     given.setdefault("PYTHONIOENCODING", "utf-8:backslashreplace")
     if backend == "jax" and "JAX_COMPILATION_CACHE_DIR" not in given:
         # Children compile the same small programs; the second to need one reads what the first compiled.
-        given.update(JAX_COMPILATION_CACHE_DIR=_compiled(), JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0")
+        given.update(JAX_COMPILATION_CACHE_DIR=compilations.folder(), JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0")
     return given
-
-
-@functools.cache
-def _compiled() -> str:
-    """A folder for what JAX compiles, as long as this process lives."""
-    folder, maker = tempfile.mkdtemp(prefix="layerwright-jax-"), os.getpid()
-
-    def remove() -> None:
-        if os.getpid() == maker:
-            shutil.rmtree(folder, ignore_errors=True)
-
-    atexit.register(remove)
-    return folder

@@ -14,6 +14,8 @@ from layerwright.checks.source import Function, Source, function_of
 from layerwright.checks.walk import held
 
 CONSTRUCTION = ("__init__", "build")
+# Hundreds of methods stand in the bases that every layer has, and none of them is the user's.
+NOT_THE_USERS = ("keras", "tensorflow", "torch", "builtins")
 
 
 def is_users(layer: Any) -> bool:
@@ -30,6 +32,8 @@ def methods(source: Source) -> dict[str, Function]:
     """Every method that the user wrote, in the class and in bases that aren't Keras' own, by name."""
     found: dict[str, Function] = {}
     for cls in source.cls.__mro__:
+        if cls.__module__.split(".")[0] in NOT_THE_USERS:
+            continue
         for name, member in vars(cls).items():
             function = None if name in found else function_of(_plain(member))
             if function is not None and source.home(function.path):
