@@ -56,7 +56,7 @@ class _Arrays:
         self.bounds = Bounds(_counters(program.body))
         self.lenses: dict[str, Lens] = {}
         self.traded: set[str] = set()
-        # How often each array is made, trades and tapes that grow not counted; the variables that keep their first value.
+        # How often each array is made, not counting trades and tapes that grow.
         self.made_in_text: dict[str, int] = {}
         for s in walk(program.body):
             if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Tuple):
@@ -145,7 +145,7 @@ class _Arrays:
             refuse(node, f"`{text(node)}` adds up an array inside of a condition.", fix="compute it in a line before.")
         return new
 
-    def place(self, target: ast.expr) -> ast.expr:
+    def place(self, target: ast.expr) -> Any:
         if isinstance(target, ast.Subscript):
             lens = self.lens(loaded(target))
             if lens is None:
@@ -363,7 +363,7 @@ class _Arrays:
             if isinstance(function, np.ufunc) and (rules.rule_of(function) or function in rules.SELECTING):
                 given = [self.of_element(a, index, before) for a in node.args]
                 return placed(ast.Call(node.func, given, []), node)  # type: ignore[no-any-return]
-        refuse(node, f"`{text(node)}` computes with whole arrays in a way that isn't known.", fix=LOOP)
+        return refuse(node, f"`{text(node)}` computes with whole arrays in a way that isn't known.", fix=LOOP)
 
     def without_products(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
         """An array expression whose matrix products were computed before."""
@@ -503,7 +503,7 @@ class _Arrays:
         if what == "mean":
             size: ast.expr = constant(1)
             for axis in lens.axes:
-                size = expression("a * b", a=size, b=axis.length) if size is not axis else size
+                size = expression("a * b", a=size, b=axis.length)
             return expression("t / n", t=name(total), n=size)
         return name(total)
 
@@ -521,10 +521,7 @@ def _copied(node: ast.expr, function: Any) -> ast.expr | None:
 
 def _settled(statements: list[ast.stmt]) -> set[str]:
     """The variables that are assigned once, outside of loops."""
-    at_top: list[str] = []
-    for s in statements:
-        if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name):
-            at_top.append(s.targets[0].id)
+    at_top = {t.id for s in statements if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Name)}
     everywhere = [t.id for s in walk(statements) for t in targets(s) if isinstance(t, ast.Name)]
     return {n for n in at_top if everywhere.count(n) == 1}
 
@@ -537,7 +534,7 @@ def _counters(statements: list[ast.stmt]) -> set[str]:
             arguments = s.iter.args
             start = arguments[0] if len(arguments) > 1 else constant(0)
             step = ast.literal_eval(arguments[2]) if len(arguments) > 2 and _literal(arguments[2]) else 1
-            if Bounds(found).positive(start) and (len(arguments) < 3 or _literal(arguments[2]) and step > 0):
+            if Bounds(found).positive(start) and (len(arguments) < 3 or (_literal(arguments[2]) and step > 0)):
                 found.add(base(s.target))
     return found
 

@@ -65,7 +65,7 @@ def gradient(
     """`f_backward(inputs..., outputs..., cotangents..., gradients...)`, which writes the gradients."""
     passes = passes or Passes()
     program, found = prepare(source, arguments, oracle)
-    _check(program, outputs, found)
+    _check(program, outputs)
     inputs = [a for a in program.arguments if a not in outputs]
     fresh = program.names.fresh
     own = _own_outputs(program, outputs, found)
@@ -100,7 +100,7 @@ def gradient(
     return _written(program, f"{source.name}_backward", called, body, list(gradients.values()), "The gradient")
 
 
-def _check(program: Program, outputs: list[str], found: Types) -> None:
+def _check(program: Program, outputs: list[str]) -> None:
     """Refuse what a function that writes its outputs doesn't do."""
     for s in walk(program.body):
         if isinstance(s, ast.Return) and s.value is not None:
@@ -140,7 +140,7 @@ def _touches(s: ast.stmt, variable: str) -> bool:
 
 
 def _own_outputs(program: Program, outputs: list[str], found: Types) -> dict[str, str]:
-    """The outputs computed again in arrays of the function's own: those given are finished, and not to be written to."""
+    """The outputs, computed again in arrays of the function's own: those given are finished, and read-only."""
     own = {out: program.names.fresh(f"{out}_again") for out in outputs}
     program.body = rename(program.body, dict(own))
     numpy = name(program.bind("np", np))

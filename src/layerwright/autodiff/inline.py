@@ -94,10 +94,7 @@ class _Inliner:
         if isinstance(node, ast.Compare) and len(node.ops) > 1:
             refuse(node, "A function of your own is called in a chain of comparisons.", fix="call it in a line before.")
         if (function := self.helper(node)) is None:
-            inner = rebuild(
-                node, lambda n: self.value(n, before) if isinstance(n, ast.expr) and n is not node else None
-            )
-            return inner  # type: ignore[no-any-return]
+            return rebuild(node, lambda n: self.value(n, before) if isinstance(n, ast.expr) and n is not node else None)  # type: ignore[no-any-return]
         results = self.call(node, before, inside=True)  # type: ignore[arg-type]
         if len(results) != 1:
             refuse(node, f"`{function.__name__}` returns {len(results)} values inside of an expression.",

@@ -60,6 +60,7 @@ class Sweeps:
 
     # -- what is put on the tapes
     def kind(self, variable: str) -> Kind:
+        """The tape for a variable's type."""
         return kind_of(self.types[variable])
 
     def saved(self, block: list[ast.stmt]) -> list[Local]:
@@ -67,6 +68,7 @@ class Sweeps:
         return self.locals.in_block(block, lambda local: not local.again) if self.backward(block) else []
 
     def ends(self, block: list[ast.stmt]) -> Counter[Kind]:
+        """How many locals a block tapes at its end."""
         return Counter(self.kind(local.name) for local in self.saved(block))
 
     def direct(self, s: ast.stmt) -> Counter[Kind]:
@@ -100,10 +102,12 @@ class Sweeps:
         return out
 
     def put(self, kind: Kind, value: ast.expr, covered: bool) -> list[ast.stmt]:
+        """Put a value on a tape, with room for it."""
         room = [] if covered else [self.tapes.reserve(kind, constant(1))]
         return [*room, *self.tapes.push(kind, value)]
 
     def forth(self, s: ast.stmt, covered: bool) -> list[ast.stmt]:
+        """A statement of the forward sweep."""
         if isinstance(s, ast.If):
             return self.forth_if(s, covered)
         if isinstance(s, ast.For | ast.While):
@@ -134,6 +138,7 @@ class Sweeps:
         return out
 
     def forth_if(self, s: ast.If, covered: bool) -> list[ast.stmt]:
+        """A branch of the forward sweep, which says that it was taken."""
         body, orelse = self.forward(s.body, covered), self.forward(s.orelse, covered)
         if self.branched(s):
             body += [placed(n, s) for n in self.put(_TRUTH, ast.Constant(True), covered)]
@@ -145,6 +150,7 @@ class Sweeps:
         return [conditional(s.test, body, orelse)]
 
     def forth_loop(self, s: ast.For | ast.While, covered: bool) -> list[ast.stmt]:
+        """A loop of the forward sweep: room before it, what is counted after it."""
         before: list[ast.stmt] = []
         undone = bool(self.backward(s.body))
         inside = covered
@@ -200,6 +206,7 @@ class Sweeps:
         return [*out, *(local.statement for local in self.locals.in_block(block, lambda local: local.again))]
 
     def back(self, s: ast.stmt) -> list[ast.stmt]:
+        """A statement of the backward sweep."""
         if isinstance(s, ast.If):
             return self.back_if(s)
         if isinstance(s, ast.For | ast.While):
@@ -220,6 +227,7 @@ class Sweeps:
         return [*out, *step.code(result)]
 
     def back_trade(self, trade: list[str]) -> list[ast.stmt]:
+        """The cotangents trade names back."""
         if trade[0] not in self.adjoints.active:
             return []
         a, b = (self.adjoints.cotangent(name(v)) for v in trade)
@@ -227,6 +235,7 @@ class Sweeps:
         return [ast.Assign([places], ast.Tuple([b, a], ast.Load()))]
 
     def back_if(self, s: ast.If) -> list[ast.stmt]:
+        """A branch of the backward sweep."""
         body, orelse = self.backward(s.body), self.backward(s.orelse)
         if not body and not orelse:
             return []
@@ -239,6 +248,7 @@ class Sweeps:
         return [*before, conditional(test, body, orelse)]
 
     def back_loop(self, s: ast.For | ast.While) -> list[ast.stmt]:
+        """A loop of the backward sweep."""
         body = self.backward(s.body)
         if not body:
             return []

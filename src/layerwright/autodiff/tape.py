@@ -130,6 +130,7 @@ class Sizes:
         around: dict[str, ast.For],
         ends: Callable[[list[ast.stmt]], Counter[Kind]],
     ) -> Room | None:
+        """The room for a loop inside of others."""
         trips = self.trips(loop, outer, around) if isinstance(loop, ast.For) else None
         if trips is None or not isinstance(loop, ast.For):
             return None
