@@ -14,7 +14,7 @@ from layerwright.autodiff.types import Oracle, Types
 from layerwright.errors import DifferentiationError
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Derivative(Derived):
     """The gradient of a function, as a function; made by `derive`.
 

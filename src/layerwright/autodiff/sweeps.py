@@ -19,7 +19,6 @@ from layerwright.autodiff.syntax import (
     conditional,
     constant,
     expression,
-    loaded,
     name,
     placed,
     targets,
@@ -295,14 +294,13 @@ class Sweeps:
 
     # -- around the sweeps
     def initial(self, statements: list[ast.stmt]) -> list[ast.stmt]:
-        """Values for variables that the tape may take before they have one."""
-        taped = {
-            base(loaded(t))
-            for s in walk(statements)
-            if id(s) in self.record.taped
-            for t in targets(s)
-            if isinstance(t, ast.Name)
-        } - set(self.adjoints.program.arguments)
+        """Values for variables that the tape or the backward sweep may read on paths on which they have none."""
+        places = [(s, t) for s in walk(statements) for t in targets(s) if isinstance(t, ast.Name)]
+        taped = {t.id for s, t in places if id(s) in self.record.taped}
+        certain = {t.id for s, t in places if isinstance(s, ast.Assign) and any(s is top for top in statements)}
+        read = {t.id for s, t in places if not isinstance(s, ast.For) and t.id in self.locals.needed} - certain
+        taped |= {v for v in read if not self.types[v].rank} - set(self.locals.of)
+        taped -= set(self.adjoints.program.arguments)
         zeros = {"f": 0.0, "i": 0, "b": False}
         return [
             assign(v, self.adjoints.calculus.typed(ast.Constant(zeros[self.types[v].kind]), self.types[v]))

@@ -22,12 +22,12 @@ from layerwright.errors import DifferentiationError
 
 
 @overload(rules.stop_gradient)
-def _stop_gradient(x: Any) -> Any:  # noqa: ARG001
+def _stop_gradient(x):  # type: ignore[no-untyped-def]  # noqa: ARG001
     return lambda x: x
 
 
 @overload(rules.straight_through)
-def _straight_through(value: Any, like: Any) -> Any:  # noqa: ARG001
+def _straight_through(value, like):  # type: ignore[no-untyped-def]  # noqa: ARG001
     return lambda value, like: value  # noqa: ARG005
 
 
@@ -39,7 +39,7 @@ def types_of(statements: Sequence[ast.stmt], arguments: Mapping[str, Type], name
     """
     origin = next((s.origin for s in statements if getattr(s, "origin", None)), None)  # type: ignore[attr-defined]
     name = Names({*arguments, *namespace}).fresh("typed")
-    text = Writer(origin).function(name, arguments, list(statements), "")  # type: ignore[arg-type]
+    text = Writer(origin).function(name, arguments, _computing(statements), "")  # type: ignore[arg-type]
     function = jittable(generated(name, text, dict(namespace), [], []).function)
     given = tuple(_numba(t) for t in arguments.values())
     target = registry.cpu_target
@@ -59,6 +59,22 @@ def types_of(statements: Sequence[ast.stmt], arguments: Mapping[str, Type], name
         ) from error
     known = {v.removeprefix("arg."): t for v, t in found.items()}
     return follow(statements, arguments, namespace) | {v: k for v, t in known.items() if (k := _ours(t)) is not None}
+
+
+def _computing(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The statements without `assert` and `raise`, which type no variable."""
+    found: list[ast.stmt] = []
+    for s in statements:
+        if isinstance(s, ast.Assert | ast.Raise):
+            continue
+        if isinstance(s, ast.If):
+            s = ast.If(s.test, _computing(s.body) or [ast.Pass()], _computing(s.orelse))
+        elif isinstance(s, ast.For):
+            s = ast.For(s.target, s.iter, _computing(s.body) or [ast.Pass()], [])
+        elif isinstance(s, ast.While):
+            s = ast.While(s.test, _computing(s.body) or [ast.Pass()], [])
+        found.append(s)
+    return found
 
 
 def _numba(kind: Type) -> Any:
