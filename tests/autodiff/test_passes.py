@@ -425,3 +425,10 @@ def test_an_output_that_depends_on_nothing_has_the_gradient_0():
     gradient = np.full(1, np.nan)
     derive(dies, "(n)->(n)").function(np.ones(1), np.ones(1), np.ones(1), gradient)
     assert gradient.tolist() == [0.0]
+
+
+def test_tapes_say_how_much_memory_they_take():
+    n = 100
+    derivative = derive(overwritten, "(n)->(n)")
+    assert derivative.tape_bytes(np.ones(n), np.empty(n)) == 8 * n
+    assert derive(linear, "(n)->(n)").tape_bytes(np.ones(n), np.empty(n)) == 0

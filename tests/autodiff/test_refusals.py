@@ -172,11 +172,9 @@ def whole_array_as_number(x, out):
     out[0] = math.exp(x)
 
 
-def sums_in_a_condition(x, out):
-    i = 0
-    while i < 3 and np.sum(x) > 0.0:
-        i += 1
-    out[0] = x[0] * i
+def sums_in_a_check(x, out):
+    assert np.sum(x) > 0.0
+    out[0] = x[0]
 
 
 def stands_alone(x, out):
@@ -216,7 +214,7 @@ CASES = {
     star: (0, "`star` has the argument `out`, which isn't positional, through which no derivative is taken."),
     stretches: (2, "`y[:] = x` stretches an array along another dimension."),
     whole_array_as_number: (1, "`math.exp` is called with a whole array."),
-    sums_in_a_condition: (2, "`np.sum(x) > 0.0` adds up an array inside of a condition."),
+    sums_in_a_check: (1, "`np.sum(x) > 0.0` adds up an array where that isn't looked for."),
     stands_alone: (2, "`np.random.shuffle(out)` stands alone, and what it changes isn't known."),
 }
 

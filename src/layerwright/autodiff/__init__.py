@@ -1,7 +1,7 @@
 """Derivatives of plain Python loops, as plain Python loops.
 
-A small compiler from Python's syntax trees to Python's text. It knows nothing of Numba or of a framework; types come from
-an oracle (`types`). What it doesn't take is refused at the user's line. The passes, in the order in which they run:
+A small compiler from Python's syntax trees to Python's text. It knows nothing of Numba or of a framework; types come
+from an oracle (`types`); what it doesn't take is refused at the user's line. The passes, in the order in which they run:
 
 | pass | what it does |
 |---|---|

@@ -19,6 +19,7 @@ from layerwright.autodiff.stack import grow
 from layerwright.autodiff.syntax import (
     assign,
     base,
+    conditional,
     constant,
     expression,
     indices,
@@ -116,7 +117,12 @@ class _Arrays:
         if isinstance(s, ast.If):
             return [ast.If(self.scalar(s.test, before), self.block(s.body), self.block(s.orelse))]
         if isinstance(s, ast.While):
-            return [ast.While(self.plain(s.test), self.block(s.body), [])]
+            first: list[ast.stmt] = []
+            test = self.scalar(s.test, first)
+            if not first:
+                return [ast.While(test, self.block(s.body), [])]
+            first.append(conditional(ast.UnaryOp(ast.Not(), test), [ast.Break()]))
+            return [ast.While(ast.Constant(True), [*(placed(f, s) for f in first), *self.block(s.body)], [])]
         if isinstance(s, ast.For):
             return [ast.For(s.target, self.scalar(s.iter, before), self.block(s.body), [])]
         if isinstance(s, ast.Assign):
@@ -142,7 +148,7 @@ class _Arrays:
         before: list[ast.stmt] = []
         new = self.scalar(node, before)
         if before:
-            refuse(node, f"`{text(node)}` adds up an array inside of a condition.", fix="compute it in a line before.")
+            refuse(node, f"`{text(node)}` adds up an array where that isn't looked for.", fix="compute it in a line before.")
         return new
 
     def place(self, target: ast.expr) -> Any:
@@ -441,16 +447,36 @@ class _Arrays:
             return node
         if isinstance(node, ast.Call) and any(self.rank(a) and reads(a) & self.local for a in node.args):
             refuse(node, f"`{text(node.func)}` is called with a whole array.", fix=LOOP)
-        lazy = isinstance(node, ast.IfExp | ast.BoolOp)
+        if isinstance(node, ast.IfExp | ast.BoolOp):
+            return self.lazy(node, before)
 
         def change(n: ast.AST) -> ast.AST | None:
             if n is node or not isinstance(n, ast.expr):
                 return None
-            if isinstance(node, ast.Call) and n is node.func:
-                return n
-            return self.plain(n) if lazy else self.scalar(n, before)
+            return n if isinstance(node, ast.Call) and n is node.func else self.scalar(n, before)
 
         return rebuild(node, change)  # type: ignore[no-any-return]
+
+    def lazy(self, node: ast.IfExp | ast.BoolOp, before: list[ast.stmt]) -> ast.expr:
+        """A number some of whose parts are computed only where they count: what they sum up is summed up there."""
+        parts = [node.test, node.body, node.orelse] if isinstance(node, ast.IfExp) else node.values
+        first = self.scalar(parts[0], before)
+        inner: list[list[ast.stmt]] = [[] for _ in parts[1:]]
+        rest = [self.scalar(part, own) for part, own in zip(parts[1:], inner, strict=True)]
+        if not any(inner):
+            new = ast.IfExp(first, *rest) if isinstance(node, ast.IfExp) else ast.BoolOp(node.op, [first, *rest])
+            return placed(new, node)  # type: ignore[no-any-return]
+        result = self.fresh("chosen", self.reader.of(node))
+        if isinstance(node, ast.IfExp):
+            branches = [[*own, assign(result, value)] for own, value in zip(inner, rest, strict=True)]
+            made: list[ast.stmt] = [conditional(first, *branches)]
+        else:
+            made = [assign(result, first)]
+            for own, value in zip(inner, rest, strict=True):
+                goes_on = name(result) if isinstance(node.op, ast.And) else ast.UnaryOp(ast.Not(), name(result))
+                made.append(conditional(goes_on, [*own, assign(result, value)]))
+        before += [placed(m, node) for m in made]
+        return name(result)
 
     def summed(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr | None:
         """A sum, a mean, the largest of an array, or the product of two vectors, as a loop before; None elsewhere."""

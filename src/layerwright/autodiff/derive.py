@@ -40,6 +40,15 @@ class Derivative(Derived):
         return gufunc.tangent(self.of, self.types, list(self.outputs), self.oracle)
 
     @functools.cached_property
+    def tape_bytes(self) -> Derived:
+        """A function of the inputs and the outputs: how many bytes the gradient's tapes take for them."""
+        if self.outputs is None:
+            raise DifferentiationError(
+                f"`{self.of.name}` has no tape: functions of numbers are differentiated forward.", fix="leave it out."
+            )
+        return gufunc.gradient(self.of, self.types, list(self.outputs), self.oracle, measure=True)
+
+    @functools.cached_property
     def second(self) -> Derived:
         """The gradient of this gradient, by the same rules."""
         return second.second(self.of, self.types, self.outputs, self, self.tangent, self.oracle)

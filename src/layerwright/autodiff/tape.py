@@ -89,6 +89,13 @@ class Tapes:
         longer = expression("grow(a, n)", grow=name(self.program.bind("grow", grow)), a=name(tape.array), n=size)
         return conditional(expression("n > a.size", n=size, a=name(tape.array)), [assign(tape.array, longer)])
 
+    def size(self) -> ast.expr:
+        """How many bytes they take."""
+        total: ast.expr = constant(0)
+        for kind, tape in self.used.items():
+            total = expression("t + a.size * n", t=total, a=name(tape.array), n=constant(kind[1] // 8))
+        return total
+
     def start(self) -> list[ast.stmt]:
         """The statements that make them, empty."""
         out: list[ast.stmt] = []
