@@ -148,7 +148,11 @@ class _Arrays:
         before: list[ast.stmt] = []
         new = self.scalar(node, before)
         if before:
-            refuse(node, f"`{text(node)}` adds up an array where that isn't looked for.", fix="compute it in a line before.")
+            refuse(
+                node,
+                f"`{text(node)}` adds up an array where that isn't looked for.",
+                fix="compute it in a line before.",
+            )
         return new
 
     def place(self, target: ast.expr) -> Any:
