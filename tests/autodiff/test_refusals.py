@@ -182,6 +182,31 @@ def stands_alone(x, out):
     np.random.shuffle(out)
 
 
+def put(target, value):
+    target[0] = value
+
+
+def through_another(target):
+    put(target, 5.0)
+    return target[1]
+
+
+def through_a_view(target):
+    part = target[0:1]
+    part[0] = 5.0
+    return target[1]
+
+
+def calls_what_writes(x, out):
+    y = x.copy()
+    out[0] = y[0] + through_another(y)
+
+
+def calls_what_writes_a_part(x, out):
+    y = x.copy()
+    out[0] = y[0] + through_a_view(y)
+
+
 CASES = {
     has_try: (1, "`has_try` has `try`, through which no derivative is taken."),
     has_with: (1, "`has_with` has `with`, through which no derivative is taken."),
@@ -215,6 +240,8 @@ CASES = {
     stretches: (2, "`y[:] = x` stretches an array along another dimension."),
     whole_array_as_number: (1, "`math.exp` is called with a whole array."),
     sums_in_a_check: (1, "`np.sum(x) > 0.0` adds up an array where that isn't looked for."),
+    calls_what_writes: (2, "`through_another` writes into an array and is called inside of an expression."),
+    calls_what_writes_a_part: (2, "`through_a_view` writes into an array and is called inside of an expression."),
     stands_alone: (2, "`np.random.shuffle(out)` stands alone, and what it changes isn't known."),
 }
 

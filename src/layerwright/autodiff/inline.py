@@ -18,6 +18,7 @@ from layerwright.autodiff.syntax import (
     name,
     nodes,
     placed,
+    reads,
     rebuild,
     refuse,
     rename,
@@ -135,7 +136,7 @@ class _Inliner:
         source = sources.read(function)
         fence.check(source)
         self.program.sources.append(source)
-        if inside and writes(source.tree.body) & set(source.arguments) & _stored_into(source.tree.body):
+        if inside and _may_write(source):
             refuse(node, f"`{source.name}` writes into an array and is called inside of an expression.",
                    fix="call it in a line of its own.")  # fmt: skip
         names = self.names_of(source)
@@ -193,6 +194,15 @@ def _known(function: types.FunctionType) -> bool:
 
 def _docstring(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _may_write(source: Source) -> bool:
+    """Whether a helper changes what it is given: it writes into an argument, or calls something for its effect."""
+    alone = any(isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) for s in walk(source.tree.body))
+    given = [s.value for s in walk(source.tree.body) if isinstance(s, ast.Assign)]
+    parts = any(isinstance(v, ast.Name | ast.Subscript) and reads(v) & set(source.arguments) for v in given)
+    stored = _stored_into(source.tree.body)
+    return alone or bool(stored & set(source.arguments)) or (parts and bool(stored))
 
 
 def _rebound(statements: list[ast.stmt]) -> set[str]:
