@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from layerwright import derivatives as derivatives
     from layerwright.checks import check as check
     from layerwright.checks.examples import example as example
     from layerwright.checks.report import Finding as Finding
@@ -28,10 +29,14 @@ _PLACES = {
     "LayerwrightError": "layerwright.errors",
     "kernel": "layerwright.kernels.kernel",
 }
-__all__ = [*_PLACES, "__version__"]
+# Rooms: modules of further names, such as `lw.derivatives.derive`.
+_ROOMS = ("derivatives",)
+__all__ = [*_PLACES, *_ROOMS, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"layerwright.{name}")
     if name not in _PLACES:
         raise AttributeError(f"module 'layerwright' has no attribute {name!r}")
     value = getattr(importlib.import_module(_PLACES[name]), name)

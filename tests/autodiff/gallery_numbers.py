@@ -192,6 +192,7 @@ def shadowed(x, p):
 # Each with the dtypes of its arguments.
 NUMBERS = {
     polynomial: "ff", branchy: "ff", newton: "ff", mandelbrot: "ff", horner: "ffff", huber: "ff", smoothstep: "fff",
-    gelu: "f", swish: "ff", polar: "ff", kepler: "ff", continued_fraction: "ff", collatz_like: "ff", integer_beside: "if",
-    three_values: "ff", from_around: "f", bessel: "f", bisection: "ff", early_out: "ff", shadowed: "ff",
+    gelu: "f", swish: "ff", polar: "ff", kepler: "ff", continued_fraction: "ff", collatz_like: "ff",
+    integer_beside: "if", three_values: "ff", from_around: "f", bessel: "f", bisection: "ff", early_out: "ff",
+    shadowed: "ff",
 }  # fmt: skip

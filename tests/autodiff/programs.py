@@ -82,8 +82,12 @@ class General:
         c = self.r.random()
         if self.views and c < 0.2:
             return f"{self.r.choice(self.views)}[{self.index('m')}]"
-        if c < 0.4:
+        if c < 0.34:
             return f"x[{self.index()}]"
+        if c < 0.37:
+            return f"x[order[{self.index()}]]"
+        if c < 0.4:
+            return f"c[{self.index()}]"
         if c < 0.55:
             return f"w[{self.index()}, {self.index('m')}]" if c < 0.5 else f"w[{self.index()}][{self.index('m')}]"
         if c < 0.7:
@@ -176,8 +180,13 @@ class General:
         if c < 0.52:
             values = [f"int(abs({self.expression(0)}) * 3.0)", f"{r.choice(self.integers)} + 1", "3", *self.loops[-1:]]
             return [f"{indent}{r.choice(self.integers)} = {r.choice(values)}"]
-        if c < 0.54:
+        if c < 0.53:
             return [f"{indent}u, v = v, u"]
+        if c < 0.535:
+            return [f"{indent}order[{self.index()}] = {r.choice(self.integers)} % n"]
+        if c < 0.54:
+            at = self.index()
+            return [f"{indent}c[{at}] = c[{at}] * 0.5 + 0.3"]
         if c < 0.56:
             return [f"{indent}put({r.choice(['u', 'v', 'out', 'z[1]'])}, {self.index('m')}, {self.expression(1)})"]
         if c < 0.575:
@@ -265,6 +274,8 @@ class General:
             u = np.zeros(n)
             v = np.full(n, 0.25)
             z = np.zeros((n, m))
+            order = np.zeros(n, np.int64)
+            c = np.ones(n)
             for i0 in range(m):
                 last[i0] = x[i0]
             for i0 in range(n):

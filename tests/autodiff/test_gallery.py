@@ -35,8 +35,7 @@ def test_gradients_of_numbers(function):
         ct = np.random.default_rng(seed + 100).normal(size=y.size)
         found = derivative.function(*given, *y, *ct)
         found = np.array(found if isinstance(found, tuple) else [found])
-        wanted = np.array([slopes(function, given, k, ct) if kind == "f" else np.zeros(1) for k, kind in enumerate(kinds)],
-                          dtype=object)  # fmt: skip
+        wanted = [slopes(function, given, k, ct) if kind == "f" else np.zeros(1) for k, kind in enumerate(kinds)]
         near = [
             min(abs(w - f) / max(1.0, abs(w)) for w in np.atleast_1d(ws)) for ws, f in zip(wanted, found, strict=True)
         ]

@@ -425,3 +425,43 @@ def test_an_output_that_depends_on_nothing_has_the_gradient_0():
     gradient = np.full(1, np.nan)
     derive(dies, "(n)->(n)").function(np.ones(1), np.ones(1), np.ones(1), gradient)
     assert gradient.tolist() == [0.0]
+
+
+def test_tapes_say_how_much_memory_they_take():
+    n = 100
+    derivative = derive(overwritten, "(n)->(n)")
+    assert derivative.tape_bytes(np.ones(n), np.empty(n)) == 8 * n
+    assert derive(linear, "(n)->(n)").tape_bytes(np.ones(n), np.empty(n)) == 0
+
+
+def constants_that_change(x, out):
+    c = np.ones(3)
+    j = 0
+    for i in range(3):
+        out[i] = x[i] * c[i] + x[0] * c[2]
+        c[j] = c[j] * 0.5 + i
+        j = (j + 2) % 3
+
+
+def test_constants_that_are_overwritten_at_places_that_change_are_brought_back():
+    given, gradient = np.array([2.0, 3.0, 5.0]), np.full(3, np.nan)
+    derive(constants_that_change, "(n)->(n)").function(given, np.empty(3), np.ones(3), gradient)
+    # c is [1, 1, 1], then [0.5, 1, 1], then [0.5, 1, 1.5].
+    assert gradient.tolist() == [1.0 + 1.0 + 1.0 + 1.5, 1.0, 1.5]
+
+
+def loops_around_a_place(x, out):
+    """A flag of the first loop must be cleared for the second round."""
+    total = 0.0
+    for i in range(3):
+        for j in range(3):
+            if j > i:
+                break
+            total += x[j] * x[i]
+    out[0] = total
+
+
+def test_a_loop_that_stopped_runs_again():
+    gradient = np.full(3, np.nan)
+    derive(loops_around_a_place, "(n)->()").function(np.array([2.0, 3.0, 5.0]), np.empty(1), np.ones(1), gradient)
+    assert gradient.tolist() == [4.0 + 3.0 + 5.0, 2.0 + 6.0 + 5.0, 2.0 + 3.0 + 10.0]

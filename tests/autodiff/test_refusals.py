@@ -172,16 +172,39 @@ def whole_array_as_number(x, out):
     out[0] = math.exp(x)
 
 
-def sums_in_a_condition(x, out):
-    i = 0
-    while i < 3 and np.sum(x) > 0.0:
-        i += 1
-    out[0] = x[0] * i
+def sums_in_a_check(x, out):
+    assert np.sum(x) > 0.0
+    out[0] = x[0]
 
 
 def stands_alone(x, out):
     out[0] = x[0]
     np.random.shuffle(out)
+
+
+def put(target, value):
+    target[0] = value
+
+
+def through_another(target):
+    put(target, 5.0)
+    return target[1]
+
+
+def through_a_view(target):
+    part = target[0:1]
+    part[0] = 5.0
+    return target[1]
+
+
+def calls_what_writes(x, out):
+    y = x.copy()
+    out[0] = y[0] + through_another(y)
+
+
+def calls_what_writes_a_part(x, out):
+    y = x.copy()
+    out[0] = y[0] + through_a_view(y)
 
 
 CASES = {
@@ -216,7 +239,9 @@ CASES = {
     star: (0, "`star` has the argument `out`, which isn't positional, through which no derivative is taken."),
     stretches: (2, "`y[:] = x` stretches an array along another dimension."),
     whole_array_as_number: (1, "`math.exp` is called with a whole array."),
-    sums_in_a_condition: (2, "`np.sum(x) > 0.0` adds up an array inside of a condition."),
+    sums_in_a_check: (1, "`np.sum(x) > 0.0` adds up an array where that isn't looked for."),
+    calls_what_writes: (2, "`through_another` writes into an array and is called inside of an expression."),
+    calls_what_writes_a_part: (2, "`through_a_view` writes into an array and is called inside of an expression."),
     stands_alone: (2, "`np.random.shuffle(out)` stands alone, and what it changes isn't known."),
 }
 

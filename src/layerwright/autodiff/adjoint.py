@@ -58,7 +58,7 @@ class Step:
 
 
 class Uses:
-    """Where cotangents are used: after the first use, seen backward from the end, there is nothing to clear them for."""
+    """Where cotangents are used: before the first such place in the text there is nothing to clear them for."""
 
     def __init__(self, statements: list[ast.stmt], calculus: Calculus, trades: Traded) -> None:
         self.trades, self.arguments = trades, calculus.program.arguments
@@ -67,6 +67,7 @@ class Uses:
         self.block(statements, (), calculus)
 
     def block(self, statements: list[ast.stmt], loops: tuple[int, ...], calculus: Calculus) -> None:
+        """Look at a block inside of loops."""
         for s in statements:
             self.places[id(s)] = (len(self.places), loops)
             if isinstance(s, ast.If | ast.For | ast.While):
@@ -140,6 +141,7 @@ class Adjoints:
         return Step(target, code, (read & self.local) | (place if made else set()), after, place)
 
     def scaled(self, node: ast.expr, target: ast.expr) -> ast.expr:
+        """An expression in the target's own precision."""
         return self.calculus.typed(node, self.types[base(target)])
 
     def held(self, node: ast.expr, out: list[ast.stmt], wanted: str = "c") -> ast.expr:
@@ -203,6 +205,7 @@ class Adjoints:
         self.spread(node, d, target, out)
 
     def increment(self, s: ast.AugAssign, target: ast.expr) -> list[ast.stmt]:
+        """The reverse of `+=` and `-=`: the cotangent stays."""
         out: list[ast.stmt] = []
         if self.calculus.terms(s.value):
             d = self.cotangent(target)
@@ -212,6 +215,7 @@ class Adjoints:
         return out
 
     def assignment(self, s: ast.Assign, target: ast.expr, result: ast.expr) -> list[ast.stmt]:
+        """The reverse of `=`: the cotangent goes to what the value is made of."""
         out: list[ast.stmt] = []
         d = self.cotangent(target)
         zero = assign(d, self.scaled(constant(0.0), target))
@@ -236,6 +240,7 @@ class Adjoints:
         return out
 
     def call(self, call: ast.Call, d: ast.expr, target: ast.expr, result: ast.expr, out: list[ast.stmt]) -> None:
+        """What a call gives to its arguments."""
         function = self.calculus.reader.meaning(call.func)
         if function in rules.SELECTING:
             branches: list[list[ast.stmt]] = [[], []]

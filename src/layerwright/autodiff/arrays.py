@@ -19,6 +19,7 @@ from layerwright.autodiff.stack import grow
 from layerwright.autodiff.syntax import (
     assign,
     base,
+    conditional,
     constant,
     expression,
     indices,
@@ -56,7 +57,7 @@ class _Arrays:
         self.bounds = Bounds(_counters(program.body))
         self.lenses: dict[str, Lens] = {}
         self.traded: set[str] = set()
-        # How often each array is made, trades and tapes that grow not counted; the variables that keep their first value.
+        # How often each array is made, not counting trades and tapes that grow.
         self.made_in_text: dict[str, int] = {}
         for s in walk(program.body):
             if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Tuple):
@@ -116,7 +117,12 @@ class _Arrays:
         if isinstance(s, ast.If):
             return [ast.If(self.scalar(s.test, before), self.block(s.body), self.block(s.orelse))]
         if isinstance(s, ast.While):
-            return [ast.While(self.plain(s.test), self.block(s.body), [])]
+            first: list[ast.stmt] = []
+            test = self.scalar(s.test, first)
+            if not first:
+                return [ast.While(test, self.block(s.body), [])]
+            first.append(conditional(ast.UnaryOp(ast.Not(), test), [ast.Break()]))
+            return [ast.While(ast.Constant(True), [*(placed(f, s) for f in first), *self.block(s.body)], [])]
         if isinstance(s, ast.For):
             return [ast.For(s.target, self.scalar(s.iter, before), self.block(s.body), [])]
         if isinstance(s, ast.Assign):
@@ -142,10 +148,14 @@ class _Arrays:
         before: list[ast.stmt] = []
         new = self.scalar(node, before)
         if before:
-            refuse(node, f"`{text(node)}` adds up an array inside of a condition.", fix="compute it in a line before.")
+            refuse(
+                node,
+                f"`{text(node)}` adds up an array where that isn't looked for.",
+                fix="compute it in a line before.",
+            )
         return new
 
-    def place(self, target: ast.expr) -> ast.expr:
+    def place(self, target: ast.expr) -> Any:
         if isinstance(target, ast.Subscript):
             lens = self.lens(loaded(target))
             if lens is None:
@@ -363,7 +373,7 @@ class _Arrays:
             if isinstance(function, np.ufunc) and (rules.rule_of(function) or function in rules.SELECTING):
                 given = [self.of_element(a, index, before) for a in node.args]
                 return placed(ast.Call(node.func, given, []), node)  # type: ignore[no-any-return]
-        refuse(node, f"`{text(node)}` computes with whole arrays in a way that isn't known.", fix=LOOP)
+        return refuse(node, f"`{text(node)}` computes with whole arrays in a way that isn't known.", fix=LOOP)
 
     def without_products(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
         """An array expression whose matrix products were computed before."""
@@ -441,16 +451,36 @@ class _Arrays:
             return node
         if isinstance(node, ast.Call) and any(self.rank(a) and reads(a) & self.local for a in node.args):
             refuse(node, f"`{text(node.func)}` is called with a whole array.", fix=LOOP)
-        lazy = isinstance(node, ast.IfExp | ast.BoolOp)
+        if isinstance(node, ast.IfExp | ast.BoolOp):
+            return self.lazy(node, before)
 
         def change(n: ast.AST) -> ast.AST | None:
             if n is node or not isinstance(n, ast.expr):
                 return None
-            if isinstance(node, ast.Call) and n is node.func:
-                return n
-            return self.plain(n) if lazy else self.scalar(n, before)
+            return n if isinstance(node, ast.Call) and n is node.func else self.scalar(n, before)
 
         return rebuild(node, change)  # type: ignore[no-any-return]
+
+    def lazy(self, node: ast.IfExp | ast.BoolOp, before: list[ast.stmt]) -> ast.expr:
+        """A number some of whose parts are computed only where they count: what they sum up is summed up there."""
+        parts = [node.test, node.body, node.orelse] if isinstance(node, ast.IfExp) else node.values
+        first = self.scalar(parts[0], before)
+        inner: list[list[ast.stmt]] = [[] for _ in parts[1:]]
+        rest = [self.scalar(part, own) for part, own in zip(parts[1:], inner, strict=True)]
+        if not any(inner):
+            new = ast.IfExp(first, *rest) if isinstance(node, ast.IfExp) else ast.BoolOp(node.op, [first, *rest])
+            return placed(new, node)  # type: ignore[no-any-return]
+        result = self.fresh("chosen", self.reader.of(node))
+        if isinstance(node, ast.IfExp):
+            branches = [[*own, assign(result, value)] for own, value in zip(inner, rest, strict=True)]
+            made: list[ast.stmt] = [conditional(first, *branches)]
+        else:
+            made = [assign(result, first)]
+            for own, value in zip(inner, rest, strict=True):
+                goes_on = name(result) if isinstance(node.op, ast.And) else ast.UnaryOp(ast.Not(), name(result))
+                made.append(conditional(goes_on, [*own, assign(result, value)]))
+        before += [placed(m, node) for m in made]
+        return name(result)
 
     def summed(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr | None:
         """A sum, a mean, the largest of an array, or the product of two vectors, as a loop before; None elsewhere."""
@@ -503,7 +533,7 @@ class _Arrays:
         if what == "mean":
             size: ast.expr = constant(1)
             for axis in lens.axes:
-                size = expression("a * b", a=size, b=axis.length) if size is not axis else size
+                size = expression("a * b", a=size, b=axis.length)
             return expression("t / n", t=name(total), n=size)
         return name(total)
 
@@ -521,10 +551,7 @@ def _copied(node: ast.expr, function: Any) -> ast.expr | None:
 
 def _settled(statements: list[ast.stmt]) -> set[str]:
     """The variables that are assigned once, outside of loops."""
-    at_top: list[str] = []
-    for s in statements:
-        if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name):
-            at_top.append(s.targets[0].id)
+    at_top = {t.id for s in statements if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Name)}
     everywhere = [t.id for s in walk(statements) for t in targets(s) if isinstance(t, ast.Name)]
     return {n for n in at_top if everywhere.count(n) == 1}
 

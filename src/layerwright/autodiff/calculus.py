@@ -157,6 +157,7 @@ class Calculus:
         return []
 
     def arithmetic(self, node: ast.BinOp, along: Linear) -> list[Term]:
+        """The terms of one operation."""
         a, b, op = node.left, node.right, node.op
         if isinstance(op, ast.Add):
             return [*self.terms(a, along), *self.terms(b, along)]
@@ -178,6 +179,7 @@ class Calculus:
         return []
 
     def power(self, node: ast.BinOp, along: Linear) -> list[Term]:
+        """The terms of `a ** b`."""
         a, b = node.left, node.right
         exponent = _value(b)
         if exponent is not None and exponent == int(exponent) and exponent >= 1:
@@ -194,8 +196,7 @@ class Calculus:
             inner = self.terms(side)
             if inner:
                 partial = self.bound(rules.POWERS, k, [a, b], node)
-                for term in inner:
-                    found.append(Term(term.leaf, _guarded(term.apply, partial, along)))
+                found += [Term(term.leaf, _guarded(term.apply, partial, along)) for term in inner]
         return found
 
     def bound(self, rule: rules.Rule, k: int, arguments: list[ast.expr], result: ast.expr) -> ast.expr:

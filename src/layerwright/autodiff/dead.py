@@ -26,6 +26,7 @@ class Live:
         self.close()
 
     def collect(self, statements: list[ast.stmt], around: list[ast.stmt]) -> None:
+        """Note every assignment with what is around it, and what is needed in any case."""
         for s in statements:
             if isinstance(s, ast.If | ast.For | ast.While):
                 if self.undone(s):
@@ -67,6 +68,7 @@ class Live:
         return any(self.adjoints.trades.group(base(t)) & self.names for t in targets(s))
 
     def close(self) -> None:
+        """Add what the needed variables are computed of."""
         while True:
             before = len(self.names)
             for s, around in self.assignments:

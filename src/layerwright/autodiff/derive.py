@@ -14,7 +14,7 @@ from layerwright.autodiff.types import Oracle, Types
 from layerwright.errors import DifferentiationError
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Derivative(Derived):
     """The gradient of a function, as a function; made by `derive`.
 
@@ -38,6 +38,15 @@ class Derivative(Derived):
         if self.outputs is None:
             return elementwise.tangent(self.of, self.types, self.oracle)
         return gufunc.tangent(self.of, self.types, list(self.outputs), self.oracle)
+
+    @functools.cached_property
+    def tape_bytes(self) -> Derived:
+        """A function of the inputs and the outputs: how many bytes the gradient's tapes take for them."""
+        if self.outputs is None:
+            raise DifferentiationError(
+                f"`{self.of.name}` has no tape: functions of numbers are differentiated forward.", fix="leave it out."
+            )
+        return gufunc.gradient(self.of, self.types, list(self.outputs), self.oracle, measure=True)
 
     @functools.cached_property
     def second(self) -> Derived:

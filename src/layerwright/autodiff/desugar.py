@@ -98,10 +98,10 @@ class _Desugar:
         rest = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         return ast.Subscript(inner.value, ast.Tuple([*parts, *rest], ast.Load()), node.ctx)
 
-    def target(self, node: ast.expr) -> ast.expr:
+    def target(self, node: ast.expr) -> Any:
         new = self.value(loaded(node))
-        if not isinstance(new, ast.Name | ast.Subscript) or isinstance(new.value if isinstance(new, ast.Subscript) else new,
-                                                                       ast.Attribute | ast.Call):  # fmt: skip
+        owner = new.value if isinstance(new, ast.Subscript) else new
+        if not isinstance(owner, ast.Name | ast.Subscript):
             refuse(node, f"`{ast.unparse(node)}` is assigned to.", fix="assign to a variable or to `array[...]`.")
         return stored(new)
 
@@ -116,7 +116,7 @@ class _Desugar:
             return self.block([placed(ast.Assign([whole], s.value.args[0]), s)])
         if isinstance(s.value, ast.Call) and self.meaning(s.value.func) is print:
             return []
-        refuse(s, f"`{ast.unparse(s.value)}` stands alone, and what it changes isn't known.",
+        return refuse(s, f"`{ast.unparse(s.value)}` stands alone, and what it changes isn't known.",
                fix="assign its value, or leave it out.")  # fmt: skip
 
     def _AnnAssign(self, s: ast.AnnAssign) -> list[ast.stmt]:
@@ -213,7 +213,8 @@ class _Desugar:
         if isinstance(over, ast.Call) and self.meaning(over.func) is zip:
             places = target.elts if isinstance(target, ast.Tuple) else refuse(s, _PAIR, fix=_PAIR_FIX)
             before: list[ast.stmt] = []
-            sizes, inner = [], []
+            inner: list[ast.stmt] = []
+            sizes = []
             for place, one in zip(places, over.args, strict=True):
                 more, size, first = self.items(s, variable, place, one)
                 before, inner = [*before, *more], [*inner, *first]

@@ -80,7 +80,7 @@ def _summed(
         derivative = forward.total(forward.calculus.terms(value), d) if d is not None else None
         if derivative is None:
             continue
-        part = forward.scaled(name(cotangent), forward.calculus.typed(derivative, kind), forward.singular, kind, out)
+        part = forward.scaled(name(cotangent), forward.calculus.typed(derivative, kind), forward.singular, out)
         total = plus(total, part)
     return forward.calculus.typed(ast.Constant(0.0), kind) if total is None else total
 

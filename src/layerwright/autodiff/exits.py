@@ -63,6 +63,7 @@ class Exits:
         return out, set(), False
 
     def loop(self, s: ast.For | ast.While) -> list[ast.stmt]:
+        """A loop, with its flags where they are used."""
         stop, skip = self.program.names.fresh("stop"), self.program.names.fresh("skip")
         body, flags, _ = self.block(s.body, (stop, skip))
         out: list[ast.stmt] = []

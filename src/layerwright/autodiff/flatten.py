@@ -78,7 +78,7 @@ class _Flatten:
             first, *rest = [self.leaf(a, before) for a in node.args]
             for other in rest[:-1]:
                 first = self.held(placed(ast.Call(node.func, [first, other], []), node), "best", before)
-            return placed(ast.Call(node.func, [first, rest[-1]], []), node) if rest else first  # type: ignore[no-any-return]
+            return placed(ast.Call(node.func, [first, rest[-1]], []), node) if rest else first
         if rules.rule_of(function) is None:
             return node
         return placed(ast.Call(node.func, [self.part(a, before) for a in node.args], node.keywords), node)  # type: ignore[no-any-return]

@@ -77,6 +77,7 @@ class Forward:
         return out
 
     def statement(self, s: ast.stmt) -> list[ast.stmt]:
+        """One statement with its derivatives."""
         if isinstance(s, ast.If):
             return [ast.If(s.test, self.block(s.body) or [ast.Pass()], self.block(s.orelse))]
         if isinstance(s, ast.While):
@@ -108,6 +109,7 @@ class Forward:
         return name(d.names[variable])
 
     def zero(self, variable: str) -> ast.expr:
+        """The number 0 in a variable's precision."""
         return self.calculus.typed(constant(0.0), self.types[variable].of_rank(0))
 
     def total(self, terms: list[Term], d: Direction) -> ast.expr | None:
@@ -122,6 +124,7 @@ class Forward:
 
     # -- statements
     def trade(self, s: ast.stmt) -> list[ast.stmt]:
+        """Arrays that trade names: their derivatives do, too."""
         a, b = activity.traded(s)
         out = [s]
         for d in self.directions:
@@ -131,6 +134,7 @@ class Forward:
         return out
 
     def allocation(self, s: ast.Assign) -> list[ast.stmt]:
+        """An array, and its derivatives beside it."""
         target = base(s.targets[0])
         assert isinstance(s.value, ast.Call)
         out: list[ast.stmt] = []
@@ -147,6 +151,7 @@ class Forward:
         return [*out, s] if grown else [s, *out]
 
     def increment(self, s: ast.AugAssign) -> list[ast.stmt]:
+        """`+=` and `-=`."""
         out: list[ast.stmt] = []
         target = loaded(s.target)
         for d in self.directions:
@@ -158,6 +163,7 @@ class Forward:
         return [*out, s]
 
     def assignment(self, s: ast.Assign) -> list[ast.stmt]:
+        """An assignment: the derivatives first, which read what it may overwrite."""
         target = loaded(s.targets[0])
         active = [d for d in self.directions if base(target) in d.active]
         if not active:
@@ -170,9 +176,10 @@ class Forward:
             return [*out, s]
         if self.calculus.reader.meaning(s.value.func) in rules.SELECTING:
             return self.selection(s, s.value, target, active)
-        return self.call(s, s.value, target, active)
+        return self.call(s.value, target, active)
 
     def of(self, total: ast.expr | None, target: ast.expr) -> ast.expr:
+        """A derivative as it is assigned: 0 where there is none."""
         return self.zero(base(target)) if total is None else self.calculus.typed(total, self.types[base(target)])
 
     def selection(self, s: ast.Assign, call: ast.Call, target: ast.expr, active: list[Direction]) -> list[ast.stmt]:
@@ -187,7 +194,7 @@ class Forward:
             out.append(assign(self.derivative(target, d), chosen))
         return [*out, s]
 
-    def call(self, s: ast.Assign, call: ast.Call, target: ast.expr, active: list[Direction]) -> list[ast.stmt]:
+    def call(self, call: ast.Call, target: ast.expr, active: list[Direction]) -> list[ast.stmt]:
         """A call: the result first, then a slope for each argument, then the derivatives."""
         rule = self.calculus.rule(call)
         assert rule is not None
@@ -210,12 +217,12 @@ class Forward:
                 through = self.total(self.calculus.terms(call.args[k]), d)
                 if through is None:
                     continue
-                part = self.scaled(self.calculus.typed(through, kind), slope_of, rule.singular, kind, out)
+                part = self.scaled(self.calculus.typed(through, kind), slope_of, rule.singular, out)
                 total = plus(total, part)
             out.append(assign(self.derivative(target, d), self.of(total, target)))
         return [*out, assign(target, result)] if held else out
 
-    def scaled(self, through: ast.expr, slope: ast.expr, singular: bool, kind: object, out: list[ast.stmt]) -> ast.expr:
+    def scaled(self, through: ast.expr, slope: ast.expr, singular: bool, out: list[ast.stmt]) -> ast.expr:
         """A derivative times a slope, which may be infinite: nothing comes of it where the derivative is 0."""
         if not singular:
             return times(through, slope)

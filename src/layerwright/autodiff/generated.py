@@ -11,7 +11,7 @@ from typing import Any
 _count = itertools.count(1)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Derived:
     """A function that was derived from another.
 

@@ -60,12 +60,24 @@ class Passes:
 
 
 def gradient(
-    source: Source, arguments: Types, outputs: list[str], oracle: Oracle = types.follow, passes: Passes | None = None
+    source: Source,
+    arguments: Types,
+    outputs: list[str],
+    oracle: Oracle = types.follow,
+    passes: Passes | None = None,
+    measure: bool = False,
 ) -> Derived:
-    """`f_backward(inputs..., outputs..., cotangents..., gradients...)`, which writes the gradients."""
+    """`f_backward(inputs..., outputs..., cotangents..., gradients...)`, which writes the gradients.
+
+    Args:
+        source, arguments, outputs: The function, its types, the names of its outputs.
+        oracle: Says the types of variables.
+        passes: Which passes run; all of them.
+        measure: Make `f_tape(inputs..., outputs...)` instead, which only says how many bytes the tapes take.
+    """
     passes = passes or Passes()
     program, found = prepare(source, arguments, oracle)
-    _check(program, outputs, found)
+    _check(program, outputs)
     inputs = [a for a in program.arguments if a not in outputs]
     fresh = program.names.fresh
     own = _own_outputs(program, outputs, found)
@@ -94,13 +106,17 @@ def gradient(
     sweeps = Sweeps(adjoints, locals_, record, live, exits.flags, set(own.values()), passes.reorder)
     back = sweeps.backward(program.body)
     forth = sweeps.forward(program.body, covered=False)
-    body = [*sweeps.tapes.start(), *sweeps.initial(program.body), Comment("Forward."), *forth, Comment("Backward.")]
+    body = [*sweeps.tapes.start(), *sweeps.initial(program.body), Comment("Forward."), *forth]
+    if measure:
+        body.append(ast.Return(sweeps.tapes.size()))
+        return _written(program, f"{source.name}_tape", [*inputs, *outputs], body, ["bytes"], "The size of the tapes")
+    body.append(Comment("Backward."))
     body += [*_starts(sweeps, names, own, given, gradients), *back, *_ends(names, gradients, found)]
     called = [*inputs, *outputs, *given.values(), *gradients.values()]
     return _written(program, f"{source.name}_backward", called, body, list(gradients.values()), "The gradient")
 
 
-def _check(program: Program, outputs: list[str], found: Types) -> None:
+def _check(program: Program, outputs: list[str]) -> None:
     """Refuse what a function that writes its outputs doesn't do."""
     for s in walk(program.body):
         if isinstance(s, ast.Return) and s.value is not None:
@@ -140,7 +156,7 @@ def _touches(s: ast.stmt, variable: str) -> bool:
 
 
 def _own_outputs(program: Program, outputs: list[str], found: Types) -> dict[str, str]:
-    """The outputs computed again in arrays of the function's own: those given are finished, and not to be written to."""
+    """The outputs, computed again in arrays of the function's own: those given are finished, and read-only."""
     own = {out: program.names.fresh(f"{out}_again") for out in outputs}
     program.body = rename(program.body, dict(own))
     numpy = name(program.bind("np", np))

@@ -22,7 +22,6 @@ from layerwright.autodiff.syntax import (
     nodes,
     placed,
     reads,
-    rebuild,
     refuse,
     walk,
     writes,
@@ -38,9 +37,8 @@ def hoist(program: Program, found: Types) -> None:
     for s in program.body:
         if isinstance(s, ast.If | ast.For | ast.While):
             changing = writes([s])
-            for inner in walk([s]):
-                if is_allocation(inner, calculus):
-                    out.append(_moved(inner, changing, single))  # type: ignore[arg-type]
+            made = [i for i in walk([s]) if isinstance(i, ast.Assign) and is_allocation(i, calculus)]
+            out += [_moved(inner, changing, single) for inner in made]
             s = _cleared(s, program, calculus)
         out.append(s)
     program.body = out
@@ -66,8 +64,8 @@ def _moved(s: ast.Assign, changing: set[str], single: dict[str, ast.expr]) -> as
             return placed(assign(base(s.targets[0]), call), s)  # type: ignore[no-any-return]
         if not inside <= set(single):
             break
-        call = rebuild(call, lambda n: single[n.id] if isinstance(n, ast.Name) and n.id in inside else None)
-    refuse(s, f"`{base(s.targets[0])}` is made in a loop, and its size changes there.",
+        call = expression(ast.unparse(call), **{n: single[n] for n in inside})
+    return refuse(s, f"`{base(s.targets[0])}` is made in a loop, and its size changes there.",
            fix="make it before the loop, as large as it gets.")  # fmt: skip
 
 

@@ -96,6 +96,7 @@ class Accesses:
         self.block(statements, ())
 
     def block(self, statements: list[ast.stmt], loops: tuple[ast.For | ast.While, ...]) -> None:
+        """Look at a block inside of loops."""
         for s in statements:
             self.order += 1
             if isinstance(s, ast.If):
@@ -120,6 +121,7 @@ class Accesses:
                 self.expression(s, s, loops)
 
     def expression(self, node: ast.AST, s: ast.stmt, loops: tuple[ast.For | ast.While, ...]) -> None:
+        """Note what an expression reads."""
         for n in nodes(node):
             if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name) and n.value.id in self.arrays:
                 self.reads.append(Access(n, self.order, loops, s))
@@ -149,8 +151,8 @@ def _injective(write: Access, low: dict[str, int]) -> bool:
 def never_read_before(accesses: Accesses) -> set[int]:
     """The assignments of elements whose old value nothing has read: it needn't be brought back.
 
-    A scan, or a table that is filled in order, reads what is written already: in the loops that both are in, the read of
-    an element comes in a later round than its write, or later in the same round.
+    A scan, or a table that is filled in order, reads what is written already: in the loops that both are in, an element
+    is read in a later round than it is written, or later in the same round.
     """
     found = set()
     for write in accesses.writes:

@@ -18,6 +18,7 @@ from layerwright.autodiff.syntax import (
     name,
     nodes,
     placed,
+    reads,
     rebuild,
     refuse,
     rename,
@@ -94,10 +95,7 @@ class _Inliner:
         if isinstance(node, ast.Compare) and len(node.ops) > 1:
             refuse(node, "A function of your own is called in a chain of comparisons.", fix="call it in a line before.")
         if (function := self.helper(node)) is None:
-            inner = rebuild(
-                node, lambda n: self.value(n, before) if isinstance(n, ast.expr) and n is not node else None
-            )
-            return inner  # type: ignore[no-any-return]
+            return rebuild(node, lambda n: self.value(n, before) if isinstance(n, ast.expr) and n is not node else None)  # type: ignore[no-any-return]
         results = self.call(node, before, inside=True)  # type: ignore[arg-type]
         if len(results) != 1:
             refuse(node, f"`{function.__name__}` returns {len(results)} values inside of an expression.",
@@ -138,7 +136,7 @@ class _Inliner:
         source = sources.read(function)
         fence.check(source)
         self.program.sources.append(source)
-        if inside and writes(source.tree.body) & set(source.arguments) & _stored_into(source.tree.body):
+        if inside and _may_write(source):
             refuse(node, f"`{source.name}` writes into an array and is called inside of an expression.",
                    fix="call it in a line of its own.")  # fmt: skip
         names = self.names_of(source)
@@ -196,6 +194,15 @@ def _known(function: types.FunctionType) -> bool:
 
 def _docstring(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _may_write(source: Source) -> bool:
+    """Whether a helper changes what it is given: it writes into an argument, or calls something for its effect."""
+    alone = any(isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) for s in walk(source.tree.body))
+    given = [s.value for s in walk(source.tree.body) if isinstance(s, ast.Assign)]
+    parts = any(isinstance(v, ast.Name | ast.Subscript) and reads(v) & set(source.arguments) for v in given)
+    stored = _stored_into(source.tree.body)
+    return alone or bool(stored & set(source.arguments)) or (parts and bool(stored))
 
 
 def _rebound(statements: list[ast.stmt]) -> set[str]:

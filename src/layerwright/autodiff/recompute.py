@@ -80,6 +80,7 @@ class Locals:
                 return
 
     def inner(self, s: ast.stmt) -> None:
+        """Look at the blocks of a statement."""
         for block in (getattr(s, "body", []), getattr(s, "orelse", [])):
             for k, one in enumerate(block):
                 if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name):

@@ -73,9 +73,10 @@ class Record:
         return live - set(self.locals.of)
 
     def statement(self, s: ast.stmt, live: set[str]) -> set[str]:
+        """Follow the set through a statement."""
         if isinstance(s, ast.If):
-            after = self.block(s.body, live) | self.block(s.orelse, live)
-            return after | (reads(s.test) if id(s) in self.again else set())
+            # A test that is computed again reads only what is never overwritten, and locals.
+            return self.block(s.body, live) | self.block(s.orelse, live)
         if isinstance(s, ast.For | ast.While):
             while True:
                 after = self.block(s.body, live)

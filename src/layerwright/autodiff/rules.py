@@ -1,6 +1,6 @@
 """The derivatives of functions: a table, keyed by the function object, and `rule`, which adds to it.
 
-A rule says, for each argument, the partial derivative as an expression in the arguments (`x`, `y`) and the result (`r`).
+A rule says, for each argument, the partial derivative: an expression in the arguments (`x`, `y`) and the result (`r`).
 
 Conventions where there is no derivative, all of them tested:
 

@@ -1,7 +1,7 @@
 """Second order: the gradient of a gradient, without ever reversing a reversed program.
 
 The second derivatives are symmetric: for `v`, what comes back to the gradient, the derivative for the inputs is the
-tangent of the gradient in the direction `v`, and the derivative for the cotangents is the tangent of the function in `v`.
+tangent of the gradient in the direction `v`, and the derivative for the cotangents that of the function in `v`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from layerwright.autodiff.types import Oracle, Type, Types
 def second(
     source: Source, known: Types, outputs: tuple[str, ...] | None, gradient: Derived, tangent: Derived, oracle: Oracle
 ) -> Derived:
-    """The gradient of `gradient`, which takes (its inputs, its outputs, cotangents of these), and gives a gradient each.
+    """The gradient of `gradient`: of its inputs, its outputs and their cotangents it gives gradients of the first.
 
     Args:
         source, known, outputs: The function, its types, the names of its outputs (None where it returns numbers).

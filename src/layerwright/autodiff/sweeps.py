@@ -19,7 +19,6 @@ from layerwright.autodiff.syntax import (
     conditional,
     constant,
     expression,
-    loaded,
     name,
     placed,
     targets,
@@ -60,6 +59,7 @@ class Sweeps:
 
     # -- what is put on the tapes
     def kind(self, variable: str) -> Kind:
+        """The tape for a variable's type."""
         return kind_of(self.types[variable])
 
     def saved(self, block: list[ast.stmt]) -> list[Local]:
@@ -67,6 +67,7 @@ class Sweeps:
         return self.locals.in_block(block, lambda local: not local.again) if self.backward(block) else []
 
     def ends(self, block: list[ast.stmt]) -> Counter[Kind]:
+        """How many locals a block tapes at its end."""
         return Counter(self.kind(local.name) for local in self.saved(block))
 
     def direct(self, s: ast.stmt) -> Counter[Kind]:
@@ -100,10 +101,12 @@ class Sweeps:
         return out
 
     def put(self, kind: Kind, value: ast.expr, covered: bool) -> list[ast.stmt]:
+        """Put a value on a tape, with room for it."""
         room = [] if covered else [self.tapes.reserve(kind, constant(1))]
         return [*room, *self.tapes.push(kind, value)]
 
     def forth(self, s: ast.stmt, covered: bool) -> list[ast.stmt]:
+        """A statement of the forward sweep."""
         if isinstance(s, ast.If):
             return self.forth_if(s, covered)
         if isinstance(s, ast.For | ast.While):
@@ -134,6 +137,7 @@ class Sweeps:
         return out
 
     def forth_if(self, s: ast.If, covered: bool) -> list[ast.stmt]:
+        """A branch of the forward sweep, which says that it was taken."""
         body, orelse = self.forward(s.body, covered), self.forward(s.orelse, covered)
         if self.branched(s):
             body += [placed(n, s) for n in self.put(_TRUTH, ast.Constant(True), covered)]
@@ -145,6 +149,7 @@ class Sweeps:
         return [conditional(s.test, body, orelse)]
 
     def forth_loop(self, s: ast.For | ast.While, covered: bool) -> list[ast.stmt]:
+        """A loop of the forward sweep: room before it, what is counted after it."""
         before: list[ast.stmt] = []
         undone = bool(self.backward(s.body))
         inside = covered
@@ -200,6 +205,7 @@ class Sweeps:
         return [*out, *(local.statement for local in self.locals.in_block(block, lambda local: local.again))]
 
     def back(self, s: ast.stmt) -> list[ast.stmt]:
+        """A statement of the backward sweep."""
         if isinstance(s, ast.If):
             return self.back_if(s)
         if isinstance(s, ast.For | ast.While):
@@ -220,6 +226,7 @@ class Sweeps:
         return [*out, *step.code(result)]
 
     def back_trade(self, trade: list[str]) -> list[ast.stmt]:
+        """The cotangents trade names back."""
         if trade[0] not in self.adjoints.active:
             return []
         a, b = (self.adjoints.cotangent(name(v)) for v in trade)
@@ -227,6 +234,7 @@ class Sweeps:
         return [ast.Assign([places], ast.Tuple([b, a], ast.Load()))]
 
     def back_if(self, s: ast.If) -> list[ast.stmt]:
+        """A branch of the backward sweep."""
         body, orelse = self.backward(s.body), self.backward(s.orelse)
         if not body and not orelse:
             return []
@@ -239,6 +247,7 @@ class Sweeps:
         return [*before, conditional(test, body, orelse)]
 
     def back_loop(self, s: ast.For | ast.While) -> list[ast.stmt]:
+        """A loop of the backward sweep."""
         body = self.backward(s.body)
         if not body:
             return []
@@ -285,14 +294,13 @@ class Sweeps:
 
     # -- around the sweeps
     def initial(self, statements: list[ast.stmt]) -> list[ast.stmt]:
-        """Values for variables that the tape may take before they have one."""
-        taped = {
-            base(loaded(t))
-            for s in walk(statements)
-            if id(s) in self.record.taped
-            for t in targets(s)
-            if isinstance(t, ast.Name)
-        } - set(self.adjoints.program.arguments)
+        """Values for variables that the tape or the backward sweep may read on paths on which they have none."""
+        places = [(s, t) for s in walk(statements) for t in targets(s) if isinstance(t, ast.Name)]
+        taped = {t.id for s, t in places if id(s) in self.record.taped}
+        certain = {t.id for s, t in places if isinstance(s, ast.Assign) and any(s is top for top in statements)}
+        read = {t.id for s, t in places if not isinstance(s, ast.For) and t.id in self.locals.needed} - certain
+        taped |= {v for v in read if not self.types[v].rank} - set(self.locals.of)
+        taped -= set(self.adjoints.program.arguments)
         zeros = {"f": 0.0, "i": 0, "b": False}
         return [
             assign(v, self.adjoints.calculus.typed(ast.Constant(zeros[self.types[v].kind]), self.types[v]))

@@ -48,7 +48,7 @@ def placed(new: ast.AST, old: ast.AST) -> Any:
     origin = getattr(old, "origin", None)
     if origin is None or not hasattr(old, "lineno"):
         return new
-    line, column = old.lineno, getattr(old, "col_offset", 0)  # type: ignore[attr-defined]
+    line, column = old.lineno, getattr(old, "col_offset", 0)
     stack = [new]
     while stack:
         node = stack.pop()
@@ -114,12 +114,12 @@ def assign(target: str | ast.expr, value: ast.expr) -> ast.Assign:
     return ast.Assign([place], value)
 
 
-def stored(target: ast.expr) -> ast.expr:
+def stored(target: ast.expr) -> Any:
     """A place that is written instead of read."""
     if isinstance(target, ast.Name):
-        return placed(ast.Name(target.id, ast.Store()), target)  # type: ignore[no-any-return]
+        return placed(ast.Name(target.id, ast.Store()), target)
     if isinstance(target, ast.Subscript):
-        return placed(ast.Subscript(target.value, target.slice, ast.Store()), target)  # type: ignore[no-any-return]
+        return placed(ast.Subscript(target.value, target.slice, ast.Store()), target)
     return target
 
 

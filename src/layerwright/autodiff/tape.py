@@ -89,6 +89,13 @@ class Tapes:
         longer = expression("grow(a, n)", grow=name(self.program.bind("grow", grow)), a=name(tape.array), n=size)
         return conditional(expression("n > a.size", n=size, a=name(tape.array)), [assign(tape.array, longer)])
 
+    def size(self) -> ast.expr:
+        """How many bytes they take."""
+        total: ast.expr = constant(0)
+        for kind, tape in self.used.items():
+            total = expression("t + a.size * n", t=total, a=name(tape.array), n=constant(kind[1] // 8))
+        return total
+
     def start(self) -> list[ast.stmt]:
         """The statements that make them, empty."""
         out: list[ast.stmt] = []
@@ -130,6 +137,7 @@ class Sizes:
         around: dict[str, ast.For],
         ends: Callable[[list[ast.stmt]], Counter[Kind]],
     ) -> Room | None:
+        """The room for a loop inside of others."""
         trips = self.trips(loop, outer, around) if isinstance(loop, ast.For) else None
         if trips is None or not isinstance(loop, ast.For):
             return None

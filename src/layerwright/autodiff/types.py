@@ -99,7 +99,7 @@ def _follow(statement: ast.stmt, found: Types, reader: Reader, arguments: Mappin
             values = statement.value.elts if isinstance(statement.value, ast.Tuple) else []
             value = reader.of(values[places.index(target)]) if values else None
         else:
-            value = reader.of(statement.value) if isinstance(statement, ast.Assign) and statement.value else None
+            value = reader.of(statement.value) if isinstance(statement, ast.Assign) else None
         known = join(found.get(target.id), value)
         if known is not None:
             found[target.id] = known
@@ -164,7 +164,7 @@ class Reader:
     def _UnaryOp(self, node: ast.UnaryOp) -> Type | None:
         return TRUTH if isinstance(node.op, ast.Not) else self.of(node.operand)
 
-    def _Compare(self, node: ast.Compare) -> Type | None:
+    def _Compare(self, _: ast.Compare) -> Type | None:
         return TRUTH
 
     def _BoolOp(self, node: ast.BoolOp) -> Type | None:

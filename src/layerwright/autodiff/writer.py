@@ -25,12 +25,17 @@ class Writer:
 
     Args:
         source: The user's function; lines of others are said with their function's name.
+
+    Attributes:
+        lines: What is written.
+        places: The user's `file:line` for lines of it, counted from 1.
     """
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.lines: list[str] = []
         self.last: tuple[object, int] | None = None
+        self.places: dict[int, str] = {}
 
     def function(self, name: str, arguments: Iterable[str], body: list[ast.stmt], told: str) -> str:
         """A whole function."""
@@ -56,6 +61,8 @@ class Writer:
             return
         head = _head(s)
         self.comment(s, head, depth)
+        if (origin := getattr(s, "origin", None)) is not None:
+            self.places[len(self.lines) + 1] = f"{origin.file}:{s.lineno}"
         self.lines += [_INDENT * depth + line for line in head.splitlines()]
         if isinstance(s, ast.For | ast.While | ast.If):
             self.block(s.body, depth + 1)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import functools
+import re
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -22,12 +24,12 @@ from layerwright.errors import DifferentiationError
 
 
 @overload(rules.stop_gradient)
-def _stop_gradient(x: Any) -> Any:  # noqa: ARG001
+def _stop_gradient(x):  # type: ignore[no-untyped-def]  # noqa: ARG001
     return lambda x: x
 
 
 @overload(rules.straight_through)
-def _straight_through(value: Any, like: Any) -> Any:  # noqa: ARG001
+def _straight_through(value, like):  # type: ignore[no-untyped-def]  # noqa: ARG001
     return lambda value, like: value  # noqa: ARG005
 
 
@@ -37,9 +39,10 @@ def types_of(statements: Sequence[ast.stmt], arguments: Mapping[str, Type], name
     Raises:
         DifferentiationError: Where Numba can't type it.
     """
-    origin = next((s.origin for s in statements if getattr(s, "origin", None)), None)  # type: ignore[attr-defined]
+    origin = next((s.origin for s in statements if getattr(s, "origin", None)), None)
     name = Names({*arguments, *namespace}).fresh("typed")
-    text = Writer(origin).function(name, arguments, list(statements), "")  # type: ignore[arg-type]
+    writer = Writer(origin)  # type: ignore[arg-type]
+    text = writer.function(name, arguments, _computing(statements), "types")
     function = jittable(generated(name, text, dict(namespace), [], []).function)
     given = tuple(_numba(t) for t in arguments.values())
     target = registry.cpu_target
@@ -50,7 +53,8 @@ def types_of(statements: Sequence[ast.stmt], arguments: Mapping[str, Type], name
             target.typing_context, target.target_context, compiler.run_frontend(function), given, None
         )[0]
     except NumbaError as error:
-        where = f"{origin.file}:{origin.tree.lineno}" if origin is not None else None
+        first = f"{origin.file}:{origin.tree.lineno}" if origin is not None else None
+        where = _where(str(error), writer.places) or first
         raise DifferentiationError(
             f"Numba can't type `{origin.name if origin is not None else name}`.",
             got=str(error).splitlines()[0],
@@ -59,6 +63,30 @@ def types_of(statements: Sequence[ast.stmt], arguments: Mapping[str, Type], name
         ) from error
     known = {v.removeprefix("arg."): t for v, t in found.items()}
     return follow(statements, arguments, namespace) | {v: k for v, t in known.items() if (k := _ours(t)) is not None}
+
+
+def _where(message: str, places: Mapping[int, str]) -> str | None:
+    """The user's line for the one of the derived text that Numba names last."""
+    for number in reversed(re.findall(r"<derived [^>]*>[\", ]*(?:line )?\(?(\d+)", message)):
+        if int(number) in places:
+            return places[int(number)]
+    return None
+
+
+def _computing(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The statements without `assert` and `raise`, which type no variable."""
+    found: list[ast.stmt] = []
+    for s in statements:
+        if isinstance(s, ast.Assert | ast.Raise):
+            continue
+        if isinstance(s, ast.If):
+            s = ast.If(s.test, _computing(s.body) or [ast.Pass()], _computing(s.orelse))
+        elif isinstance(s, ast.For):
+            s = ast.For(s.target, s.iter, _computing(s.body) or [ast.Pass()], [])
+        elif isinstance(s, ast.While):
+            s = ast.While(s.test, _computing(s.body) or [ast.Pass()], [])
+        found.append(s)
+    return found
 
 
 def _numba(kind: Type) -> Any:
@@ -91,8 +119,14 @@ def jittable(function: Callable[..., Any], **options: Any) -> Any:
     for name in _called(plain):
         inner = around.get(name)
         if isinstance(inner, types.FunctionType) and inner not in (rules.stop_gradient, rules.straight_through):
-            around[name] = compiled(inner, **options)
+            around[name] = _callee(inner, tuple(sorted(options.items())))
     return types.FunctionType(plain.__code__, around, plain.__name__, plain.__defaults__, plain.__closure__)
+
+
+@functools.lru_cache(maxsize=512)
+def _callee(function: Any, options: tuple[tuple[str, Any], ...]) -> Any:
+    """A function that others call, compiled once for all of them."""
+    return compiled(function, **dict(options))
 
 
 def _called(function: Any) -> set[str]:
