@@ -101,6 +101,10 @@ def test_a_second_process_compiles_nothing_and_gives_the_same(tmp_path, monkeypa
     for kept in (tmp_path / "kept").iterdir():
         kept.write_bytes(b"broken")
     assert run(tmp_path)[0] == moved
+    for kept in (tmp_path / "kept").iterdir():  # a whole file with damaged code would end the process
+        data = kept.read_bytes()
+        kept.write_bytes(data[: len(data) // 2] + b"?" * 64 + data[len(data) // 2 + 64 :])
+    assert run(tmp_path)[0] == moved
 
 
 @pytest.mark.once

@@ -45,7 +45,12 @@ def path_of_kernel(kernel: Kernel, what: str, dtypes: Sequence[str]) -> Path | N
     if not kernel.options.cache or kernel.fingerprint is None:
         return None
     signature = str(kernel.signature) if what == "loop" else ""
-    return path_of(kernel.name, what, (what, kernel.fingerprint, kernel.name, kernel.place, signature, *dtypes))
+    return path_of(kernel.name, what, (what, kernel.fingerprint, kernel.name, *_lines(kernel), signature, *dtypes))
+
+
+def _lines(kernel: Kernel) -> tuple[str, str]:
+    """Where the function's lines are: its exceptions say them."""
+    return kernel.place, hashlib.sha256(kernel.function.__code__.co_linetable).hexdigest()
 
 
 def load(path: Path | None) -> Any:
@@ -53,7 +58,11 @@ def load(path: Path | None) -> Any:
     if path is None:
         return None
     try:
-        return pickle.loads(path.read_bytes())
+        digest, _, data = path.read_bytes().partition(b"\n")
+        # Code that is damaged would end the process.
+        if digest != hashlib.sha256(data).hexdigest().encode():
+            return None
+        return pickle.loads(data)
     except (OSError, pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, ValueError):
         return None
 
@@ -65,7 +74,8 @@ def store(path: Path | None, value: Any) -> None:
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(pickle.dumps(value))
+            data = pickle.dumps(value)
+            file.write(hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
         os.replace(file.name, path)
 
 

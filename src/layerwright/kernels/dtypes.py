@@ -48,6 +48,7 @@ def plan(
     name: str,
     arguments: Sequence[str],
     results: Callable[[Sequence[str]], Sequence[str | None]],
+    said: Sequence[str] | None = None,
 ) -> Plan:
     """Apply the rules above.
 
@@ -55,6 +56,7 @@ def plan(
         given: A dtype for each argument, or the class of a Python number.
         name, arguments: What errors call the kernel and its inputs.
         results: The kinds of the outputs for loop dtypes of the inputs: names of dtypes, or None for "as the inputs".
+        said: The outputs' dtypes, where the option `outputs` says them.
 
     Raises:
         DtypeError: Where an argument has a dtype that kernels don't take.
@@ -71,8 +73,7 @@ def plan(
     whole = _widest([d for d in given if d in INTEGERS]) or ("int32" if int in given and not floating else None)
     inputs = tuple(_cast(dtype, floating, whole) for dtype in given)
     loop = tuple(map(computed, inputs))
-    kinds = results(loop)
-    outputs = tuple(_output(kind, floating, whole) for kind in kinds)
+    outputs = tuple(said) if said else tuple(_output(kind, floating, whole) for kind in results(loop))
     return Plan(inputs, (*loop, *map(computed, outputs)), outputs)
 
 

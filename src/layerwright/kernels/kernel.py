@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import keras
+import numpy as np
 
 from layerwright.errors import GradientError, KernelError, SignatureError
 from layerwright.kernels import bridges, native, source
-from layerwright.kernels.dtypes import Given, Plan, is_floating, plan
+from layerwright.kernels.dtypes import FLOATS, INTEGERS, Given, Plan, is_floating, plan
 from layerwright.kernels.signature import Signature, parse, resolve
 
 if TYPE_CHECKING:
@@ -89,10 +90,23 @@ def _options(given: dict[str, Any]) -> Options:
     for name in given:
         if name not in known:
             raise SignatureError(f"`kernel` has no option `{name}`.", expected=", ".join(known), got=name)
-    for name in ("outputs", "aliases"):
-        value = given.get(name)
-        given[name] = (value,) if isinstance(value, str) else value and tuple(value)
+    for name, value in given.items():
+        if name not in ("outputs", "aliases") and value not in (True, False, *((None,) * (name == "differentiable"))):
+            raise SignatureError(f"`{name}` is a switch.", expected="True or False", got=repr(value))
+    outputs, aliases = given.get("outputs"), given.get("aliases")
+    if outputs is not None:
+        each = outputs if isinstance(outputs, tuple | list) else (outputs,)
+        given["outputs"] = tuple(value if isinstance(value, str) else _dtype_name(value) for value in each)
+    if aliases is not None:
+        given["aliases"] = tuple(aliases) if isinstance(aliases, tuple | list) else (aliases,)
     return Options(**given)
+
+
+def _dtype_name(value: Any) -> str:
+    try:
+        return str(np.dtype(value).name)
+    except TypeError:
+        return repr(value)
 
 
 class Kernel:
@@ -114,6 +128,7 @@ class Kernel:
         gradient: The kernel of its gradient that was given by hand, or None.
         derivation: How this gradient was derived, where it was, and has a gradient of its own.
         origin: The kernel of which this is the derived gradient, or None.
+        by_hand: Whether it is a gradient that was given by `backward`.
     """
 
     # AutoGraph of TensorFlow leaves alone what has this: there is nothing in a kernel for it to rewrite.
@@ -134,7 +149,7 @@ class Kernel:
         self.gradient: Kernel | None = None
         self.derivation: Derivative | None = None
         self.origin: Kernel | None = None
-        self._given, self._signature, self._by_hand = function, signature, False
+        self._given, self._signature, self.by_hand = function, signature, False
         self._plans: dict[tuple[Given, ...], Plan] = {}
         self._loops: dict[tuple[str, ...], Any] = {}
         self._around = source.surroundings(self.function)
@@ -149,23 +164,27 @@ class Kernel:
         if not set(self.options.aliases or ()) <= {*self.arguments, None}:
             raise self._misfit(self.options.aliases, f"names of inputs: {', '.join(self.arguments)}")
         functools.update_wrapper(self, self.function)
-        parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in self.arguments]
+        theirs = inspect.signature(self.function).parameters
+        parameters = [theirs[n].replace(annotation=inspect.Parameter.empty) for n in self.arguments]
         if "out" not in self.arguments:
             parameters.append(inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
         self.__signature__ = inspect.Signature(parameters)
         if signature is not None:
             self.aliases  # noqa: B018 - what is wrong with them is said here
+        self._require_outputs()
+        if signature is not None:
+            source.require_written(self.function, self._outputs, self.name)
         if self.options.differentiable:
             from layerwright.kernels import derived
 
             derived.check(self)
         native.announce(self)
 
-    def __call__(self, *args: Any, out: Any = None) -> Any:
+    def __call__(self, *args: Any, out: Any = None, **named: Any) -> Any:
         """Compute; tensors of any framework, KerasTensors, Variables, arrays and numbers may stand beside one another.
 
         Args:
-            args: One for each input.
+            args, named: One for each input, or for each without a default.
             out: Arrays of NumPy or tensors of PyTorch that are there already and are filled, one for each output, as
                 NumPy has it: of the dtype and shape that the call would give, and without a gradient. It may be an
                 input, too.
@@ -174,18 +193,39 @@ class Kernel:
             ShapeError: Where shapes don't fit the signature.
             DtypeError: Where a dtype isn't one that kernels compute in, or two frameworks meet.
         """
-        if len(args) != len(self.arguments):
-            raise SignatureError(
-                f"`{self.name}` was called with {len(args)} arguments.",
-                expected=f"{len(self.arguments)}: {', '.join(self.arguments)}",
-                got=str(len(args)),
-                fix="pass one for each.",
-            )
+        if named or len(args) != len(self.arguments):
+            args = self._bound(args, named)
         if out is not None:
             return bridges.fill(self, args, out)
         bridge, values = bridges.of(self, args)
         outputs: Sequence[Any] = bridge.call(self, values)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def _bound(self, args: Sequence[Any], named: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments in their order, with those that have a default."""
+        defaults = self.function.__defaults__ or ()
+        first = len(inspect.signature(self.function).parameters) - len(defaults)
+        given = dict(zip(self.arguments[first:], defaults, strict=False)) | dict(
+            zip(self.arguments, args, strict=False)
+        )
+        given |= named
+        if len(args) > len(self.arguments) or set(given) != set(self.arguments):
+            told = [*map(str, range(len(args))), *named]
+            raise SignatureError(
+                f"`{self.name}` was called with {len(told)} arguments.",
+                expected=f"{len(self.arguments)}: {', '.join(self.arguments)}",
+                got=str(len(args)) if not named else f"{len(args)}, and {', '.join(named)}",
+                fix="pass one for each.",
+            )
+        return tuple(given[name] for name in self.arguments)
+
+    def __deepcopy__(self, _memo: Any) -> Kernel:
+        """Itself: what is compiled belongs to the process."""
+        return self
+
+    def __reduce__(self) -> str:
+        """By its name in its module."""
+        return self.function.__qualname__
 
     def backward(self, function: Any) -> Kernel:
         """Give the gradient by hand; the result is a kernel too, which may have a `backward` of its own.
@@ -205,7 +245,9 @@ class Kernel:
         options = dataclasses.replace(self.options, outputs=None, aliases=None, differentiable=None)
         signature = None if self.elementwise else self.signature.gradient()
         self.gradient = Kernel(function, signature, options, name=f"{self.name}_backward")
-        self.gradient._by_hand = True
+        self.gradient.by_hand = True
+        if self.elementwise:
+            self.gradient.signature = Signature(((),) * (inputs + 2 * outputs), ((),) * inputs)
         return self.gradient
 
     def derivative(self, dtypes: Sequence[str]) -> Kernel:
@@ -226,7 +268,7 @@ class Kernel:
     @property
     def has_gradient(self) -> bool:
         """Whether a gradient may be asked for; one by hand has none of its own but by hand."""
-        return self.options.differentiable is not False and (self.gradient is not None or not self._by_hand)
+        return self.options.differentiable is not False and (self.gradient is not None or not self.by_hand)
 
     @functools.cached_property
     def signature(self) -> Signature:
@@ -238,10 +280,8 @@ class Kernel:
 
     def _returned_count(self) -> int:
         """How many numbers an elementwise function returns, as Numba sees it."""
-        from numba.core.errors import NumbaError
-
         for dtype in ("float64", "int64", "bool"):
-            with contextlib.suppress(NumbaError):
+            with contextlib.suppress(KernelError):
                 return len(self.kinds([dtype] * len(self.arguments)))
         return len(self.kinds(["float64"] * len(self.arguments)))
 
@@ -265,6 +305,20 @@ class Kernel:
             if index is not None and signature.inputs[index] != dims:
                 raise self._misfit(given, f"an input with the core dimensions of the output, in {signature}")
         return found
+
+    def _require_outputs(self) -> None:
+        """Refuse an option `outputs` that says no dtypes, or not one for each output."""
+        given = self.options.outputs or ()
+        unknown = [name for name in given if name not in (*FLOATS, *INTEGERS, "bool")]
+        counted = self._signature is not None and len(given) != len(self._signature.outputs)
+        if unknown or (given and counted):
+            raise SignatureError(
+                f"`outputs` of `{self.name}` doesn't fit.",
+                expected=f"a dtype for each output: {', '.join((*FLOATS, *INTEGERS, 'bool'))}",
+                got=", ".join(map(str, given)),
+                fix='write `outputs="int32"`, or `outputs=("float32", "int32")` for two.',
+                where=self.place,
+            )
 
     def _misfit(self, got: Any, expected: str) -> SignatureError:
         return SignatureError(
@@ -290,7 +344,8 @@ class Kernel:
     @functools.cached_property
     def fingerprint(self) -> str | None:
         """Sixteen digits that tell it from kernels that compute something else; None where that can't be said."""
-        return source.fingerprint(self.function, str(self._signature), self.options)
+        theirs = sorted(getattr(self._given, "targetoptions", {}).items())
+        return source.fingerprint(self.function, str(self._signature), self.options, theirs)
 
     @property
     def source(self) -> str:
@@ -318,8 +373,17 @@ class Kernel:
         key = (keras.config.floatx(), *given)
         if key not in self._plans:
             self._refresh()
-            self._plans[key] = plan(given, self.name, self.arguments, self.kinds)
+            made = plan(given, self.name, self.arguments, self.kinds, self.options.outputs)
+            if self.elementwise and len(made.outputs) != len(self.signature.outputs):
+                self._recount(len(made.outputs))
+            self._plans[key] = made
         return self._plans[key]
+
+    def _recount(self, count: int) -> None:
+        """Take the number of outputs as Numba sees it, where the text of the function seemed to say another."""
+        for name in ("aliases", "results"):
+            self.__dict__.pop(name, None)
+        self.signature = Signature(((),) * len(self.arguments), ((),) * count)
 
     def gradient_dtypes(self, loop: Sequence[str]) -> tuple[str, ...]:
         """The loop dtypes of the gradient for those of the kernel: inputs, outputs, cotangents, gradients."""
@@ -354,7 +418,7 @@ class Kernel:
     def _refresh(self) -> None:
         """Take the function's surroundings as they are now, where nothing was compiled yet; also for the gradients."""
         with _lock:
-            if not self._loops and source.surroundings(self.function) != self._around:
+            if not self._plans and not self._loops and source.surroundings(self.function) != self._around:
                 self._around = source.surroundings(self.function)
                 self.__dict__.pop("fingerprint", None)
                 native.forget(self)
@@ -369,7 +433,7 @@ class Kernel:
         if changed:
             raise KernelError(
                 f"`{changed[0]}`, which `{self.name}` reads, has changed since `{self.name}` was "
-                f"{'first called' if self._loops else 'defined'}.",
+                f"{'first called' if self._plans or self._loops else 'defined'}.",
                 expected="the same value for every call",
                 got="another",
                 fix=f"pass `{changed[0]}` as an input, or define the kernel again after the change.",

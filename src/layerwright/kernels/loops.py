@@ -12,6 +12,7 @@ Source: `PyUFuncGenericFunction` of the NumPy C API.
 from __future__ import annotations
 
 import itertools
+import re
 import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,10 +22,11 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
 from numba.np import arrayobj
 
-from layerwright.errors import SignatureError
+from layerwright.errors import KernelError, SignatureError
 from layerwright.kernels import cache, failures
 from layerwright.kernels.machine import BYTES, I64
 
@@ -86,11 +88,18 @@ def _compiled_loop(kernel: Kernel, dtypes: Sequence[str], *, kept: bool) -> tupl
 
 
 def dispatcher(given: Any, options: Options) -> Any:
-    """The user's function for Numba; what is a dispatcher already stays as it is."""
-    if hasattr(given, "py_func"):
-        return given
-    model = "python" if options.boundscheck else "numpy"
-    return numba.njit(error_model=model, fastmath=options.fastmath, boundscheck=options.boundscheck, nogil=True)(given)
+    """The user's function for Numba; what Numba made of it before is made anew, with the kernel's options.
+
+    Numba's own threads are left out: two calls at once end the process where the layer is its workqueue.
+    """
+    theirs = dict(getattr(given, "targetoptions", {}))
+    ours = {
+        "error_model": "python" if options.boundscheck else theirs.get("error_model", "numpy"),
+        "fastmath": options.fastmath or theirs.get("fastmath", False),
+        "boundscheck": options.boundscheck or theirs.get("boundscheck", False),
+        "nogil": True,
+    }
+    return numba.njit(**ours)(getattr(given, "py_func", given))
 
 
 def returned(kernel: Kernel, dtypes: Sequence[str]) -> list[str | None]:
@@ -103,7 +112,7 @@ def returned(kernel: Kernel, dtypes: Sequence[str]) -> list[str | None]:
     kept: list[str | None] | None = cache.load(path)
     if kept is not None:
         return kept
-    result = _compile(kernel.compiled, [numba.from_dtype(np.dtype(dtype)) for dtype in dtypes]).return_type
+    result = _compile(kernel, [numba.from_dtype(np.dtype(dtype)) for dtype in dtypes]).return_type
     parts = result.types if isinstance(result, types.BaseTuple) else [result]
     names = [_dtype_name(part) for part in parts]
     if None in names or not names:
@@ -125,23 +134,57 @@ def _dtype_name(part: Any) -> str | None:
     return part.name if isinstance(part, types.Integer | types.Float) else None
 
 
-def _compile(function: Any, arguments: Sequence[Any]) -> Any:
-    """Numba's signature of the function for these types; compiles it."""
-    function.compile(tuple(arguments))
+def _compile(kernel: Kernel, arguments: Sequence[Any]) -> Any:
+    """Numba's signature of the function for these types; compiles it.
+
+    Raises:
+        KernelError: Where Numba can't.
+    """
+    function = kernel.compiled
+    try:
+        function.compile(tuple(arguments))
+    except NumbaError as error:
+        said, line = _reason(str(error)), re.search(r'File "([^"]+)", line (\d+)', str(error))
+        file = kernel.function.__code__.co_filename
+        where = f"{file}:{line[2]}" if line and file.endswith(line[1].removeprefix("../")) else kernel.place
+        raise KernelError(
+            f"`{kernel.name}` can't be compiled by Numba for ({', '.join(map(str, arguments))}).",
+            got=said,
+            fix="use numbers, arrays, `math` and NumPy, functions under `numba.njit`, and no tensors in the body.",
+            where=where,
+        ) from error
     return function.overloads[tuple(arguments)].signature
+
+
+def _reason(said: str) -> str:
+    """What Numba says, in one line: the last of its messages that isn't about its own pipeline."""
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).strip() for line in said.splitlines()]
+    told = [line for line in lines if line and not line.startswith(("Failed in", "During", "File ", "-", "<", "def "))]
+    return told[0] if told else lines[0]
 
 
 def _compiled(kernel: Kernel, scalars: Sequence[Any]) -> tuple[list[Any], Any]:
     """The types of the operands as the function takes them, and the function compiled for these."""
     signature, count = kernel.signature, len(kernel.arguments)
     if kernel.elementwise:
-        return list(scalars), _compile(kernel.compiled, scalars[:count])
+        called = _compile(kernel, scalars[:count])
+        result = called.return_type
+        got = len(result.types) if isinstance(result, types.BaseTuple) else 1
+        if got != len(scalars) - count:
+            raise SignatureError(
+                f"`{kernel.name}` returns another number of values than it should.",
+                expected=f"{len(scalars) - count}" + (", a gradient for each input" if kernel.by_hand else ""),
+                got=str(got),
+                fix="return one for each, in their order; 0.0 where there is nothing.",
+                where=kernel.place,
+            )
+        return list(scalars), called
     operands = [*signature.inputs, *signature.outputs]
     kinds = [
         scalar if k in signature.scalars else types.Array(scalar, max(len(dims), 1), "C", readonly=k < count)
         for k, (scalar, dims) in enumerate(zip(scalars, operands, strict=True))
     ]
-    return kinds, _compile(kernel.compiled, kinds)
+    return kinds, _compile(kernel, kinds)
 
 
 def _elementwise(frame: _Frame, kernel: Kernel, kinds: Sequence[Any]) -> None:

@@ -7,6 +7,8 @@ Addresses and sizes are int64. Python is entered only where a kernel raises.
 
 from __future__ import annotations
 
+import sys
+
 from numba.core import types
 
 from layerwright.kernels.descriptor import (
@@ -47,13 +49,33 @@ a_step, a_dimension, a_job = room(MOST_AXES * MOST_OPERANDS), room(MOST_DIMS + 1
 blocks, orders, jobs_room = room(BLOCK * BLOCKS), room(4 * MOST_THREADS), room(8 * MOST_THREADS)
 messages_room, handles_room = room(MESSAGE_WORDS * MOST_THREADS), room(MOST_THREADS)
 
-pthread_create = external("pthread_create", types.int32, *[types.int64] * 4)
-pthread_join = external("pthread_join", types.int32, *[types.int64] * 2)
 gil_held = external("PyGILState_Check", types.int32)
 gil_off = external("PyEval_SaveThread", types.int64)
 gil_on = external("PyEval_RestoreThread", types.void, types.int64)
 strlen = external("strlen", types.int64, types.int64)
-madvise = external("madvise", types.int32, types.int64, types.int64, types.int32)
+
+if sys.platform == "win32":
+
+    @machine
+    def pthread_create(_handle: int, _attributes: int, _function: int, _argument: int) -> int:
+        """There are none: this thread does everything."""
+        return 1
+
+    @machine
+    def pthread_join(_handle: int, _result: int) -> int:
+        """There is nothing to wait for."""
+        return 0
+else:
+    pthread_create = external("pthread_create", types.int32, *[types.int64] * 4)
+    pthread_join = external("pthread_join", types.int32, *[types.int64] * 2)
+if sys.platform == "linux":
+    madvise = external("madvise", types.int32, types.int64, types.int64, types.int32)
+else:
+
+    @machine
+    def madvise(_address: int, _size: int, _advice: int) -> int:
+        """Pages are as they are."""
+        return 0
 
 
 @machine

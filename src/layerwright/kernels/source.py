@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import builtins
 import dis
+import enum
 import hashlib
 import inspect
+import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
@@ -16,6 +18,7 @@ import numpy as np
 
 from layerwright.errors import SignatureError
 
+_FIXED = ("numpy", "numba", "layerwright")
 _CONSTANTS = (int, float, complex, str, bytes, bool, type(None))
 
 
@@ -35,7 +38,7 @@ def function_of(given: Any) -> Callable[..., Any]:
 def text_of(function: Callable[..., Any]) -> str:
     """The source of a function, without indentation; its name and place where there is none."""
     try:
-        return textwrap.dedent(inspect.getsource(function))
+        return textwrap.dedent(inspect.getsource(function.__code__))
     except (OSError, TypeError):
         return f"# The source of {function.__qualname__} isn't there: it was defined in an interactive session.\n"
 
@@ -93,10 +96,55 @@ def returned_count(function: Callable[..., Any]) -> int | None:
     if found is None:
         return None
     values = [n.value for n in _own_nodes(found) if isinstance(n, ast.Return) and n.value is not None]
-    if not values or any(isinstance(value, ast.Name | ast.Call | ast.IfExp) for value in values):
-        return None
-    counts = {len(value.elts) if isinstance(value, ast.Tuple) else 1 for value in values}
+    counts = {_count(value) for value in values}
     return counts.pop() if len(counts) == 1 else None
+
+
+def _count(value: ast.expr) -> int | None:
+    """How many values an expression has; None where its text doesn't say that."""
+    if isinstance(value, ast.Tuple):
+        return None if any(isinstance(part, ast.Starred) for part in value.elts) else len(value.elts)
+    numbers = isinstance(value, ast.Constant | ast.Compare | ast.UnaryOp | ast.BinOp)
+    return 1 if numbers and not any(isinstance(node, ast.Tuple | ast.Subscript) for node in ast.walk(value)) else None
+
+
+def require_written(function: Callable[..., Any], outputs: Sequence[str], name: str) -> None:
+    """Refuse a function that can't have written its outputs.
+
+    Raises:
+        SignatureError: Where it returns a value, or never uses an output.
+    """
+    try:
+        tree = ast.parse(text_of(function))
+    except SyntaxError:
+        return
+    found = next((n for n in tree.body if isinstance(n, ast.FunctionDef)), None)
+    if found is None:
+        return
+    file, first = function.__code__.co_filename, function.__code__.co_firstlineno - 1
+    for node in _own_nodes(found):
+        if isinstance(node, ast.Return) and node.value is not None and not _is_none(node.value):
+            raise SignatureError(
+                f"`{name}` returns a value, which nobody gets.",
+                expected=f"a function that writes {', '.join(f'`{out}`' for out in outputs)}",
+                got=f"return {ast.unparse(node.value)}",
+                fix=f"write `{outputs[0]}[...] = ...`, and return nothing.",
+                where=f"{file}:{first + node.lineno}",
+            )
+    used = {n.id for n in ast.walk(found) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    for out in outputs:
+        if out not in used:
+            raise SignatureError(
+                f"`{name}` never writes `{out}`.",
+                expected=f"`{out}[...] = ...` for every element: nobody else fills it",
+                got="no use of it",
+                fix=f"write `{out}[0] = 0.0`, or a loop, where it is zero.",
+                where=place_of(function),
+            )
+
+
+def _is_none(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is None
 
 
 def _own_nodes(function: ast.FunctionDef) -> Iterator[ast.AST]:
@@ -158,7 +206,9 @@ def surroundings(function: Callable[..., Any]) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     for name, value in _around(function).items():
         try:
-            found[name] = hashlib.sha256("\0".join(_value(value, {id(function)})).encode()).hexdigest()
+            found[name] = hashlib.sha256(
+                "\0".join(_value(value, {id(function)}, _attributes(function.__code__))).encode()
+            ).hexdigest()
         except _Unknown:
             found[name] = None
     return found
@@ -176,9 +226,11 @@ def _parts(function: Callable[..., Any], seen: set[int]) -> Iterator[str]:
         return
     seen.add(id(function))
     yield from _text_parts(function.__code__)
+    for default in (function.__defaults__ or (), tuple(sorted((function.__kwdefaults__ or {}).items()))):
+        yield from _value(default, seen)
     for name, value in _around(function).items():
         yield name
-        yield from _value(value, seen)
+        yield from _value(value, seen, _attributes(function.__code__))
 
 
 def _text_parts(code: CodeType) -> Iterator[str]:
@@ -189,19 +241,63 @@ def _text_parts(code: CodeType) -> Iterator[str]:
         yield from _text_parts(inner)
 
 
-def _value(value: Any, seen: set[int]) -> Iterator[str]:
-    if isinstance(value, _CONSTANTS):
-        yield repr(value)
+def _attributes(code: CodeType) -> frozenset[str]:
+    """The names of attributes that some code may read, and of whatever else it names."""
+    return frozenset(code.co_names).union(*map(_attributes, _inner(code)))
+
+
+def _value(value: Any, seen: set[int], attributes: frozenset[str] = frozenset()) -> Iterator[str]:
+    """What tells a value from others.
+
+    Args:
+        value: The value.
+        seen: The functions that were gone through.
+        attributes: What may be read of it, where it is a module.
+    """
+    if isinstance(value, enum.Enum):
+        yield f"{type(value).__qualname__}.{value.name}"
+        yield from _value(value.value, seen)
+    elif isinstance(value, _CONSTANTS):
+        yield f"{type(value).__name__} {value!r}"
     elif isinstance(value, tuple):
+        yield f"{type(value).__qualname__} {getattr(value, '_fields', '')} {len(value)}"
         for part in value:
             yield from _value(part, seen)
     elif isinstance(value, np.ndarray | np.generic):
-        yield f"{value.dtype} {value.shape} {hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()}"
+        yield f"{value.dtype.str} {value.shape} {hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()}"
     elif inspect.ismodule(value):
-        yield value.__name__
+        yield from _module(value, seen, attributes)
     elif inspect.isfunction(value) or hasattr(value, "py_func"):
+        yield repr(sorted(getattr(value, "targetoptions", {}).items()))
         yield from _parts(function_of(value), seen)
-    elif isinstance(value, type) or inspect.isbuiltin(value) or isinstance(value, np.ufunc):
+    elif isinstance(value, type):
+        yield from _class(value, seen)
+    elif inspect.isbuiltin(value) or isinstance(value, np.ufunc):
         yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}"
     else:
+        raise _Unknown
+
+
+def _module(module: Any, seen: set[int], attributes: frozenset[str]) -> Iterator[str]:
+    """A module: its name, and, but for those that nobody changes, what may be read of it."""
+    yield module.__name__
+    root = module.__name__.partition(".")[0]
+    if root in _FIXED or root in sys.stdlib_module_names or id(module) in seen:
+        return
+    seen.add(id(module))
+    for name in sorted(attributes):
+        if name in vars(module):
+            yield name
+            yield from _value(vars(module)[name], seen, attributes)
+
+
+def _class(value: type, seen: set[int]) -> Iterator[str]:
+    """A class that code may use: a dtype, an enumeration, or a tuple with names."""
+    yield f"{value.__module__}.{value.__qualname__}"
+    if issubclass(value, enum.Enum):
+        for member in value:
+            yield from _value(member, seen)
+    elif issubclass(value, tuple):
+        yield repr(getattr(value, "_fields", ""))
+    elif value.__module__.partition(".")[0] not in ("builtins", *_FIXED):
         raise _Unknown

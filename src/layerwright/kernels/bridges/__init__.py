@@ -8,8 +8,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import keras
+import numpy as np
 
 from layerwright.errors import DtypeError, KernelError, SignatureError
+
+# Here, so that a functional model that holds a kernel is loaded where nothing was called yet.
+from layerwright.kernels.bridges import symbolic as symbolic
 
 if TYPE_CHECKING:
     from layerwright.kernels.kernel import Kernel
@@ -31,7 +35,7 @@ def of(kernel: Kernel, args: Sequence[Any]) -> tuple[Any, list[Any]]:
                 break
         else:
             return _bridge("torch"), list(args)
-    values = [keras.ops.convert_to_tensor(a) if isinstance(a, keras.Variable) else a for a in args]
+    values = [_plain(a) for a in args]
     names = list(dict.fromkeys(name for value in values if (name := _home(value)) is not None))
     if "keras" in names:
         return _bridge("symbolic"), values
@@ -43,6 +47,19 @@ def of(kernel: Kernel, args: Sequence[Any]) -> tuple[Any, list[Any]]:
             fix="convert them with `keras.ops.convert_to_numpy` first.",
         )
     return _bridge(names[0] if names else "numpy"), values
+
+
+def _plain(value: Any) -> Any:
+    """Variables read; lists as arrays, whose numbers are what numbers alone are."""
+    if isinstance(value, keras.Variable):
+        return keras.ops.convert_to_tensor(value)
+    if not isinstance(value, list | tuple) or any(hasattr(part, "dtype") for part in value):
+        return value
+    array = np.asarray(value)
+    if array.dtype.kind == "f":
+        return array.astype(keras.config.floatx())
+    fits = array.dtype.kind == "i" and array.size > 0 and abs(array).max() < 1 << 31
+    return array.astype("int32") if fits else array
 
 
 def fill(kernel: Kernel, args: Sequence[Any], out: Any) -> Any:

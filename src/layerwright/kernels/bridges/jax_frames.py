@@ -27,6 +27,8 @@ BUFFER_DTYPE, BUFFER_DATA, BUFFER_RANK, BUFFER_SIZES = 16, 24, 32, 40  # XLA_FFI
 EXTENSION_TYPE, METADATA_EXTENSION, METADATA = 8, 1, 24
 API_VERSION, ERROR_CREATE = 32, 48  # XLA_FFI_Api
 EXECUTE = 3  # XLA_FFI_ExecutionStage
+MAJOR = 0  # XLA_FFI_API_MAJOR
+SIDE_BYTES, BUFFER_BYTES = 40, 48  # XLA_FFI_Args and XLA_FFI_Rets, XLA_FFI_Buffer
 INVALID_ARGUMENT, INTERNAL = 3, 13  # XLA_FFI_Error_Code
 # The oldest version of the API that has all this, where the caller doesn't say its own.
 OLDEST_VERSION = 1 << 32
@@ -83,6 +85,10 @@ def answer(frame: int) -> int:
 @machine
 def perform(frame: int, table: int) -> int:
     """Run the kernel of the table on the buffers of the frame; 0, or an error of XLA."""
+    if load32(load64(frame + API) + API_VERSION) != MAJOR:
+        return fail(frame, INTERNAL, text("XLA calls a kernel by another version of its API."))
+    if load64(frame + ARGUMENTS) < SIDE_BYTES or load64(frame + RESULTS) < SIDE_BYTES:
+        return fail(frame, INTERNAL, text("The call frame of XLA is smaller than it should be."))
     inputs, outputs = word(table, INPUTS), word(table, OUTPUTS)
     if load64(frame + ARGUMENTS + COUNT) != inputs or load64(frame + RESULTS + COUNT) != outputs:
         return fail(frame, INVALID_ARGUMENT, text("A kernel was called with a wrong number of buffers."))
@@ -90,6 +96,8 @@ def perform(frame: int, table: int) -> int:
     for k in range(inputs + outputs):
         side, index = (ARGUMENTS, k) if k < inputs else (RESULTS, k - inputs)
         buffer = word(load64(frame + side + POINTERS), index)
+        if load64(buffer) < BUFFER_BYTES:
+            return fail(frame, INTERNAL, text("A buffer of XLA is smaller than it should be."))
         if load32(buffer + BUFFER_DTYPE) != word(table, OPERANDS + WIDTH * k + DTYPE):
             return fail(frame, INVALID_ARGUMENT, word(table, OPERANDS + WIDTH * k + MISTYPED))
         put(data, k, load64(buffer + BUFFER_DATA))

@@ -11,6 +11,7 @@ from typing import Any
 import jax
 from jax.custom_batching import custom_vmap
 from jax.experimental.custom_partitioning import custom_partitioning
+from jax.sharding import NamedSharding, PartitionSpec
 
 from layerwright.kernels.signature import Dims, Signature, resolve
 
@@ -28,9 +29,20 @@ def partitioned(run: Function, signature: Signature, inputs: Sequence[Any], agai
     """
     shapes = [tuple(x.shape) for x in inputs]
     whole, rule, core = sharding_rule(signature, shapes)
+    lead = len(shapes[0]) - len(signature.inputs[0])
 
     def lower(mesh: Any, arguments: Any, results: Any) -> Any:
-        return mesh, run, tuple(r.sharding for r in results), tuple(a.sharding for a in arguments)
+        # Leading axes lie as those of the first output do; what was given another way, or along core dimensions, which
+        # must be whole, XLA brings there.
+        batch = tuple(results[0].sharding.spec[:lead])
+        batch += (None,) * (lead - len(batch))
+        sizes = results[0].shape[:lead]
+
+        def laid(value: Any) -> NamedSharding:
+            axes = [axis if value.shape[n] == sizes[n] else None for n, axis in enumerate(batch)]
+            return NamedSharding(mesh, PartitionSpec(*axes, *[None] * (len(value.shape) - lead)))
+
+        return mesh, run, tuple(map(laid, results)), tuple(map(laid, arguments))
 
     foreign = custom_partitioning(run)
     foreign.def_partition(lower, sharding_rule=rule, need_replication_factors=core)

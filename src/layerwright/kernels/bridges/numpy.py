@@ -11,7 +11,7 @@ import numpy as np
 
 from layerwright.errors import DtypeError, KernelError, ShapeError
 from layerwright.kernels import failures
-from layerwright.kernels.dtypes import WEAK
+from layerwright.kernels.dtypes import WEAK, Plan
 
 if TYPE_CHECKING:
     from layerwright.kernels.kernel import Kernel
@@ -19,10 +19,30 @@ if TYPE_CHECKING:
 
 def call(kernel: Kernel, values: Sequence[Any]) -> list[np.ndarray]:
     """Call a kernel with arrays and numbers."""
-    arrays = [value if type(value) in WEAK else np.asarray(value) for value in values]
-    plan = kernel.plan([type(a) if type(a) in WEAK else a.dtype.name for a in arrays])
-    outputs = compute(kernel, plan.loop, arrays)
+    plan, inputs = _planned(kernel, values)
+    outputs = compute(kernel, plan.loop, inputs)
     return [y.astype(dtype, copy=False) for y, dtype in zip(outputs, plan.outputs, strict=True)]
+
+
+def _planned(kernel: Kernel, values: Sequence[Any]) -> tuple[Plan, list[np.ndarray]]:
+    """The dtypes of a call, and its inputs as the loop takes them.
+
+    Raises:
+        DtypeError: Where an argument is no array of numbers.
+    """
+    arrays = [value if type(value) in WEAK else np.asarray(value) for value in values]
+    for argument, value, array in zip(kernel.arguments, values, arrays, strict=True):
+        if isinstance(value, np.ma.MaskedArray) or (type(value) not in WEAK and array.dtype == object):
+            raise DtypeError(
+                f"`{argument}` of `{kernel.name}` is a `{type(value).__name__}`, which kernels don't take.",
+                expected="an array or a dense tensor of numbers",
+                got=type(value).__name__,
+                fix="make it one first: `to_tensor()`, `tf.sparse.to_dense`, `filled()`.",
+            )
+    plan = kernel.plan([type(a) if type(a) in WEAK else a.dtype.name for a in arrays])
+    # A number is first what the arrays beside it are, and loses its last digits as they have.
+    given = [np.asarray(a, kind) if type(a) in WEAK else a for a, kind in zip(arrays, plan.inputs, strict=True)]
+    return plan, [np.asarray(x, dtype, order="C") for x, dtype in zip(given, plan.loop, strict=False)]
 
 
 def fill(kernel: Kernel, values: Sequence[Any], targets: Sequence[Any]) -> None:
@@ -32,18 +52,16 @@ def fill(kernel: Kernel, values: Sequence[Any], targets: Sequence[Any]) -> None:
         KernelError: Where one of these isn't an array that may be written.
         ShapeError, DtypeError: Where one isn't as the call would give it.
     """
-    arrays = [value if type(value) in WEAK else np.asarray(value) for value in values]
-    plan = kernel.plan([type(a) if type(a) in WEAK else a.dtype.name for a in arrays])
+    plan, inputs = _planned(kernel, values)
     for target in targets:
         if not isinstance(target, np.ndarray) or not target.flags.writeable:
             raise KernelError(
                 f"`{kernel.name}` was called with `out`, which can't be written.",
                 expected="an array of NumPy that is writeable",
-                got=type(target).__name__,
+                got="a read-only array" if isinstance(target, np.ndarray) else type(target).__name__,
                 fix="pass an array such as `numpy.empty(shape, dtype)` makes it, or leave out `out`.",
             )
-    require_targets(kernel, plan.outputs, [np.shape(a) for a in arrays], targets, [t.dtype.name for t in targets])
-    inputs = [np.asarray(x, dtype, order="C") for x, dtype in zip(arrays, plan.loop, strict=False)]
+    require_targets(kernel, plan.outputs, [x.shape for x in inputs], targets, [t.dtype.name for t in targets])
     direct = [t if _is_free(kernel, k, inputs, targets, plan.loop) else None for k, t in enumerate(targets)]
     for target, y in zip(targets, compute(kernel, plan.loop, inputs, direct), strict=True):
         if y is not target:
@@ -84,7 +102,7 @@ def require_targets(
 def _is_free(kernel: Kernel, k: int, inputs: Sequence[Any], targets: Sequence[Any], dtypes: Sequence[str]) -> bool:
     """Whether an output may be computed in its place: what it overlaps must be read before it is written."""
     target = targets[k]
-    if target.dtype.name != dtypes[len(inputs) + k] or not target.flags.c_contiguous or not target.flags.aligned:
+    if target.dtype != np.dtype(dtypes[len(inputs) + k]) or not target.flags.c_contiguous or not target.flags.aligned:
         return False
     if any(np.may_share_memory(target, other) for n, other in enumerate(targets) if n != k):
         return False

@@ -36,7 +36,6 @@ _TYPES = "list({float, double, int8, int16, int32, int64, uint8, uint16, uint32,
 _ATTRIBUTES = (f"Tin: {_TYPES} >= 0", f"Tout: {_TYPES} >= 1", "gradient: string = ''")
 _XLA_DEVICES = ("XLA_CPU_JIT", "XLA_GPU_JIT")
 _lock = threading.RLock()
-_ops: dict[int, tuple[Kernel, str]] = {}  # by the identity of kernels
 _marked: dict[str, str] = {}  # ops, by the unique names of kernels
 _by_op: dict[str, Kernel] = {}
 _variants: dict[str, Variants] = {}  # by op
@@ -50,14 +49,17 @@ def op_of(kernel: Kernel, gradient: Callable[..., Any]) -> str:
         kernel: The kernel.
         gradient: What TensorFlow calls for its gradient.
     """
-    known = _ops.get(id(kernel))
+    unique = native.unique_name(kernel)
+    known = _marked.get(unique)
     if known is None:
         with _lock:
-            unique = native.unique_name(kernel)
             if unique not in _marked:
                 _marked[unique] = _register(kernel, _op_name(unique), gradient)
-            known = _ops[id(kernel)] = (kernel, _marked[unique])
-    return known[1]
+            known = _marked[unique]
+    if _by_op[known] is not kernel and native.unique_name(_by_op[known]) != unique:
+        _variants[known].rebind(kernel)
+        _by_op[known] = kernel
+    return known
 
 
 def kernel_of(op: str) -> Kernel | None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from layerwright.kernels import failures
+from layerwright.errors import KernelError
+from layerwright.kernels import failures, native
 from layerwright.kernels.bridges import tensorflow_frames as frames
 from layerwright.kernels.tables import table
 
@@ -34,7 +35,7 @@ class Variants:
     """
 
     def __init__(self, kernel: Kernel, codes: Mapping[str, int], outline: int = 0, refusal: int = 0) -> None:
-        self._kernel, self._codes = kernel, codes
+        self._kernel, self._codes, self._unique = kernel, codes, native.unique_name(kernel)
         self._known: dict[tuple[str, ...], int] = {}
         self._kept: list[np.ndarray] = []
         self._record = np.zeros(frames.RECORD_WORDS, np.int64)
@@ -43,9 +44,22 @@ class Variants:
         self.address = int(self._record.ctypes.data)
         _by_address[self.address] = self
 
+    def rebind(self, kernel: Kernel) -> None:
+        """Compute with this kernel from now on, where the one before has become another since nothing was compiled."""
+        if native.unique_name(self._kernel) != self._unique:
+            self._kernel = kernel
+
     def prepare(self, dtypes: tuple[str, ...]) -> int:
         """Compile the kernel for loop dtypes; the address of the table, which machine code finds from now on."""
         if dtypes not in self._known:
+            if native.unique_name(self._kernel) != self._unique:
+                raise KernelError(
+                    f"`{self._kernel.name}` isn't what it was when this graph was made.",
+                    expected="the same values around it",
+                    got="others",
+                    fix="define it as it was.",
+                    where=self._kernel.place,
+                )
             address = table(self._kernel, dtypes, self._codes.__getitem__)
             with _lock:
                 node = np.array([self._record[frames.VARIANT], address], np.int64)

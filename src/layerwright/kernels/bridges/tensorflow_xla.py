@@ -167,6 +167,7 @@ def handler_of(kernel: Kernel) -> str:
             variants = Variants(kernel, CODES)
             _register(name.encode(), entry(frames.handler.address, 1, variants.address))
             _variants[name] = variants
+    _variants[name].rebind(kernel)
     return name
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from layerwright.errors import GradientError
+from layerwright.errors import GradientError, KernelError
 from layerwright.kernels.bridges import numpy as host
 from layerwright.kernels.bridges.torch_operations import Operation, device, make, registered
+from layerwright.kernels.bridges.torch_shim import NAMESPACE
 from layerwright.kernels.dtypes import WEAK
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Call:
         loop: What it is computed in.
         outputs: What the outputs are cast to.
         plain: Whether every argument is a tensor, and nothing is cast.
+        single: Whether it has one output.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Call:
     loop: tuple[torch.dtype, ...]
     outputs: tuple[torch.dtype, ...]
     plain: bool
+    single: bool
 
 
 _lock = threading.RLock()
@@ -52,7 +55,12 @@ def call(kernel: Kernel, values: Sequence[Any]) -> Sequence[torch.Tensor]:
     if not how.plain:
         values = _cast(values, how)
     try:
-        outputs = registered[how.name](*values)
+        if torch.compiler.is_compiling():
+            # An operation of the graph by its name: what was registered while this is traced isn't seen otherwise.
+            found = getattr(getattr(torch.ops, NAMESPACE), how.name).default(*values)
+            outputs = (found,) if how.single else found
+        else:
+            outputs = registered[how.name].of(*values)
     except RuntimeError:
         kernel.shapes([tuple(x.shape) for x in values])  # where shapes are what is wrong, this says it better
         raise
@@ -68,6 +76,15 @@ def fill(kernel: Kernel, values: Sequence[Any], targets: Sequence[Any]) -> None:
         GradientError: Where a gradient would be needed.
         ShapeError, DtypeError: Where one of these isn't as the call would give it.
     """
+    for target in targets:
+        if not isinstance(target, torch.Tensor) or target.layout != torch.strided:
+            raise KernelError(
+                f"`{kernel.name}` was called with `out`, which can't be written.",
+                expected="a dense tensor of PyTorch, as the inputs are",
+                got=type(target).__name__ if not isinstance(target, torch.Tensor) else str(target.layout),
+                fix="pass a tensor such as `torch.empty(shape)` makes it, or leave out `out`.",
+            )
+    values = [v if isinstance(v, torch.Tensor) or type(v) in WEAK else torch.as_tensor(v) for v in values]
     tensors = [v if isinstance(v, torch.Tensor) else torch.as_tensor(v) for v in (*values, *targets)]
     if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
         raise GradientError(
@@ -82,15 +99,26 @@ def fill(kernel: Kernel, values: Sequence[Any], targets: Sequence[Any]) -> None:
     shapes = [tuple(x.shape) for x in tensors[: len(values)]]
     dtypes = [str(dtype).removeprefix("torch.") for dtype in how.outputs]
     host.require_targets(kernel, dtypes, shapes, targets, [str(t.dtype).removeprefix("torch.") for t in targets])
-    on_host = how.plain and all(x.device.type == "cpu" and x.is_contiguous() for x in tensors)
-    if on_host and not torch.compiler.is_compiling():
-        # Views of NumPy don't tell autograd that something was written.
-        host.fill(kernel, [x.detach().numpy() for x in tensors[: len(values)]], [t.detach().numpy() for t in targets])
-        torch.autograd.graph.increment_version(targets)
-        return
+    if how.plain and not torch.compiler.is_compiling() and all(map(_is_on_host, tensors)):
+        try:
+            arrays = [x.detach().numpy() for x in tensors]
+        except RuntimeError:  # inside of a transform, which has no memory to write to
+            arrays = []
+        if arrays:
+            host.fill(kernel, arrays[: len(values)], arrays[len(values) :])
+            # Views of NumPy don't tell autograd that something was written.
+            torch.autograd.graph.increment_version(targets)
+            return
+    whole = values if any(isinstance(v, torch.Tensor) for v in values) else tensors[: len(values)]
     with torch.no_grad():
-        for target, y in zip(targets, call(kernel, values), strict=True):
+        for target, y in zip(targets, call(kernel, whole), strict=True):
             target.copy_(y)
+
+
+def _is_on_host(x: torch.Tensor) -> bool:
+    """Whether NumPy can write to the elements."""
+    plain = type(x) in (torch.Tensor, torch.nn.Parameter) and x.device.type == "cpu"
+    return plain and x.is_contiguous() and not x.is_neg() and not x.is_conj()
 
 
 def operation(kernel: Kernel, dtypes: tuple[str, ...]) -> Operation:
@@ -122,7 +150,7 @@ def _planned(kernel: Kernel, given: tuple[Any, ...]) -> Call:
         tuple([getattr(torch, name) for name in names]) for names in (plan.inputs, plan.loop, plan.outputs)
     )
     plain = given == loop[:count] and outputs == loop[count:]
-    return Call(operation(kernel, plan.loop).name, inputs, loop[:count], outputs, plain)
+    return Call(operation(kernel, plan.loop).name, inputs, loop[:count], outputs, plain, len(outputs) == 1)
 
 
 def _cast(values: Sequence[Any], how: Call) -> list[torch.Tensor]:

@@ -42,7 +42,14 @@ class Operation:
 
     def __call__(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Compute; one tensor for each output."""
-        outputs = self.run(*inputs) if torch.compiler.is_compiling() else self.eager(*inputs)
+        if torch.compiler.is_compiling():
+            outputs = self.run(*inputs)
+            return (outputs,) if self.single else outputs
+        return self.of(*inputs)
+
+    def of(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """The same where nothing is compiled."""
+        outputs = self.eager(*inputs)
         return (outputs,) if self.single else outputs
 
 
@@ -102,7 +109,7 @@ def _register(name: str, kernel: Kernel, dtypes: tuple[str, ...]) -> Operation:
     _library.impl(name, on_host, "CompositeExplicitAutograd")
     torch.library.register_fake(full, shaped, lib=_library)
     torch.library.register_vmap(full, mapped, lib=_library)
-    if native.allowed() and shim.library() is not None and all(shim.code(dtype) >= 0 for dtype in dtypes):
+    if native.usable("torch") and shim.library() is not None and all(shim.code(dtype) >= 0 for dtype in dtypes):
         _implement(name, kernel, dtypes)
     return Operation(name, run, _differentiate(run, kernel, dtypes), single)
 
