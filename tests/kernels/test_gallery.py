@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import keras
 import numpy as np
 import pytest
@@ -197,3 +201,17 @@ def test_mixed_precision_is_respected(policy):
 
     y = Power(dtype=policy)(np.ones((2, 3), "float32"))
     assert keras.backend.standardize_dtype(y.dtype) == policy.removeprefix("mixed_")
+
+
+@pytest.mark.slow
+def test_the_gallery_holds_without_native_operations():
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
+    done = subprocess.run(
+        [*command, "-k", "values_are or gradients_are or dtypes"],
+        env={**os.environ, "LAYERWRIGHT_NATIVE": "0"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout

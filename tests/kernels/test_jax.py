@@ -104,7 +104,6 @@ def test_an_exported_function_runs_again(x):
 
 
 def test_the_offsets_are_those_of_the_header_that_jaxlib_ships():
-    from layerwright.kernels.bridges import jax as bridge
     from layerwright.kernels.bridges import jax_frames as frames
 
     header = (Path(jax.ffi.include_dir()) / "xla/ffi/api/c_api.h").read_text()
@@ -113,7 +112,12 @@ def test_the_offsets_are_those_of_the_header_that_jaxlib_ships():
     names |= {
         f"{kind}int{bits}": f"{letter}{bits}" for kind, letter in (("", "S"), ("u", "U")) for bits in (16, 32, 64)
     }
-    assert {dtype: int(codes[names[dtype]]) for dtype in bridge.CODES} == bridge.CODES
+    assert {dtype: int(codes[names[dtype]]) for dtype in frames.CODES} == frames.CODES
+    for side, pointers in (("XLA_FFI_Args", "args"), ("XLA_FFI_Rets", "rets")):
+        assert offsets(header, side)["size"] == frames.COUNT
+        assert offsets(header, side)[pointers] == frames.POINTERS == frames.SIDE_BYTES - 8
+    assert offsets(header, "XLA_FFI_Buffer")["dims"] == frames.BUFFER_BYTES - 8
+    assert re.search(r"#define XLA_FFI_API_MAJOR (\d+)", header)[1] == str(frames.MAJOR)
     assert offsets(header, "XLA_FFI_CallFrame")["args"] == frames.ARGUMENTS
     assert offsets(header, "XLA_FFI_CallFrame")["rets"] == frames.RESULTS
     assert offsets(header, "XLA_FFI_CallFrame")["stage"] == frames.STAGE

@@ -17,7 +17,7 @@ import pytest
 from kernels.frameworks import array, tensor
 
 import layerwright as lw
-from layerwright.errors import DtypeError, KernelError, SignatureError
+from layerwright.errors import DtypeError, GradientError, KernelError, SignatureError
 from layerwright.kernels import source
 
 HERE = __file__
@@ -262,6 +262,54 @@ def test_what_numba_cannot_compile_is_told_at_its_line():
 def test_how_many_values_are_returned_is_what_numba_sees(function, count):
     found = lw.kernel(function)(np.ones(2))
     assert [y.tolist() for y in found] == [[1.0 + n] * 2 for n in range(count)]
+
+
+@pytest.mark.once
+def test_a_gradient_is_checked_for_some_outputs_and_inputs():
+    @lw.kernel("(t),()->(),(t)")
+    def square(x, scale, out, kept):
+        out[0] = 0.0
+        for i in range(x.shape[0]):
+            kept[i] = x[i] * x[i]
+            out[0] += scale * kept[i]
+
+    @square.backward
+    def _(x, scale, out, kept, d_out, d_kept, d_x, d_scale):
+        d_scale[0] = 1.0  # a surrogate
+        for i in range(x.shape[0]):
+            d_x[i] = d_out[0] * scale * 2.0 * x[i]
+
+    x = np.array([0.5, 2.0])
+    square.check_gradient(x, 3.0, outputs=["out"], arguments=["x"])
+    with pytest.raises(GradientError, match="The gradient of `square` for `x` is wrong"):
+        square.check_gradient(x, 3.0)
+    with pytest.raises(GradientError, match="The gradient of `square` for `scale` is wrong"):
+        square.check_gradient(x, 3.0, outputs=["out"])
+    with pytest.raises(SignatureError, match="has nothing of that name"):
+        square.check_gradient(x, 3.0, outputs=["y"])
+
+
+@pytest.mark.once
+def test_without_numba_a_call_says_what_to_install():
+    code = """
+import sys
+sys.modules["numba"] = None
+import importlib.util
+real = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: None if name == "numba" else real(name, *rest)
+del sys.modules["numba"]
+import numpy as np, keras, layerwright as lw
+@lw.kernel
+def double(x):
+    return 2.0 * x
+try:
+    double(np.ones(2))
+except lw.LayerwrightError as error:
+    print(str(error).splitlines()[0], str(error).splitlines()[3])
+"""
+    assert child.output(code) == (
+        "`double` can't be compiled, because Numba isn't there.   Fix:      pip install \"layerwright[kernels]\""
+    )
 
 
 # -------------------------------------------------------------------------------------------------- memory

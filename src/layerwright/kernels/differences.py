@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from layerwright.errors import GradientError
+from layerwright.errors import GradientError, SignatureError
 from layerwright.kernels.bridges import numpy as host
 from layerwright.kernels.dtypes import WEAK
 from layerwright.kernels.signature import broadcast_axes
@@ -20,8 +20,19 @@ if TYPE_CHECKING:
 STEPS = (1e-3, 1e-4, 1e-5, 1e-6)
 
 
-def check_gradient(kernel: Kernel, inputs: Sequence[Any], tolerance: float) -> None:
+def check_gradient(
+    kernel: Kernel,
+    inputs: Sequence[Any],
+    tolerance: float,
+    of: Sequence[str] | None = None,
+    arguments: Sequence[str] | None = None,
+) -> None:
     """See `Kernel.check_gradient`."""
+    for chosen, known in ((of, kernel.results), (arguments, kernel.arguments)):
+        if not set(chosen or ()) <= set(known):
+            raise SignatureError(
+                f"`{kernel.name}` has nothing of that name.", expected=", ".join(known), got=", ".join(chosen or ())
+            )
     if not kernel.has_gradient:
         raise kernel.no_gradient()
     values = [_wide(x) for x in inputs]
@@ -29,11 +40,14 @@ def check_gradient(kernel: Kernel, inputs: Sequence[Any], tolerance: float) -> N
     outputs = host.compute(kernel, dtypes, values)
     rng = np.random.default_rng(0)
     cotangents = [
-        rng.uniform(0.5, 1.5, y.shape) if y.dtype.kind == "f" else np.zeros(y.shape, "float32") for y in outputs
+        rng.uniform(0.5, 1.5, y.shape) * (of is None or name in of)
+        if y.dtype.kind == "f"
+        else np.zeros(y.shape, "float32")
+        for y, name in zip(outputs, kernel.results, strict=True)
     ]
     derived = host.compute(kernel.derivative(dtypes), kernel.gradient_dtypes(dtypes), [*values, *outputs, *cotangents])
     for k, x in enumerate(values):
-        if x.dtype.kind == "f":
+        if x.dtype.kind == "f" and (arguments is None or kernel.arguments[k] in arguments):
             _compare(kernel, dtypes, values, cotangents, k, summed(derived[k], x.shape), tolerance)
 
 

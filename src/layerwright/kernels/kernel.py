@@ -372,6 +372,7 @@ class Kernel:
         """The dtypes of a call with arguments of these; see `dtypes`."""
         key = (keras.config.floatx(), *given)
         if key not in self._plans:
+            self._require_numba()
             self._refresh()
             made = plan(given, self.name, self.arguments, self.kinds, self.options.outputs)
             if self.elementwise and len(made.outputs) != len(self.signature.outputs):
@@ -414,6 +415,16 @@ class Kernel:
                 self._require_same()
                 self._loops[key] = Loop(self, key)
             return self._loops[key]
+
+    def _require_numba(self) -> None:
+        if not native.has_numba():
+            raise KernelError(
+                f"`{self.name}` can't be compiled, because Numba isn't there.",
+                expected="the package numba",
+                got="none",
+                fix='pip install "layerwright[kernels]"',
+                where=self.place,
+            )
 
     def _refresh(self) -> None:
         """Take the function's surroundings as they are now, where nothing was compiled yet; also for the gradients."""
@@ -464,19 +475,28 @@ class Kernel:
             where=self.place,
         )
 
-    def check_gradient(self, *inputs: Any, tolerance: float = 1e-6) -> None:
+    def check_gradient(
+        self,
+        *inputs: Any,
+        tolerance: float = 1e-6,
+        outputs: Sequence[str] | None = None,
+        arguments: Sequence[str] | None = None,
+    ) -> None:
         """Compare the gradient with central differences in float64.
 
         Args:
             inputs: Arrays or numbers; those that are floating are moved, one element after the other.
             tolerance: The largest error that is allowed, relative to the gradient's size.
+            outputs: The names of the outputs that are differentiated; all by default. One that only carries values to
+                the gradient is left out here: its cotangent is zero then.
+            arguments: The names of the inputs whose gradients are compared; all by default.
 
         Raises:
             GradientError: Where it is wrong: which input, the worst element, both values there.
         """
         from layerwright.kernels.differences import check_gradient
 
-        check_gradient(self, inputs, tolerance)
+        check_gradient(self, inputs, tolerance, outputs, arguments)
 
     def __repr__(self) -> str:
         what = "elementwise" if self.elementwise else f'"{self._signature}"'

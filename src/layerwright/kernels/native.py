@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import platform
 import sys
@@ -64,13 +65,18 @@ def forget(kernel: Kernel) -> None:
     _names.pop(id(kernel), None)
 
 
+def has_numba() -> bool:
+    """Whether Numba is installed; it isn't imported."""
+    return "numba" in sys.modules or importlib.util.find_spec("numba") is not None
+
+
 def announce(kernel: Kernel) -> None:
     """Note a kernel that was defined; TensorFlow, where it is imported, knows its op from now on.
 
     One that uses what is defined further down is known from its first call on, because its name tells what it computes.
     """
     _known.add(kernel)
-    if "tensorflow" in sys.modules and source.is_settled(kernel.function):
+    if "tensorflow" in sys.modules and has_numba() and source.is_settled(kernel.function):
         from layerwright.kernels.bridges import tensorflow
 
         tensorflow.register(kernel)

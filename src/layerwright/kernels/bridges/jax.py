@@ -20,20 +20,6 @@ from layerwright.kernels.signature import broadcast_axes
 if TYPE_CHECKING:
     from layerwright.kernels.kernel import Kernel
 
-# XLA_FFI_DataType; checked against the header by a test.
-CODES = {
-    "bool": 1,
-    "int8": 2,
-    "int16": 3,
-    "int32": 4,
-    "int64": 5,
-    "uint8": 6,
-    "uint16": 7,
-    "uint32": 8,
-    "uint64": 9,
-    "float32": 11,
-    "float64": 12,
-}
 _lock = threading.RLock()
 _targets: dict[tuple[int, tuple[str, ...]], str] = {}
 _registered: set[str] = set()
@@ -173,7 +159,7 @@ def _target(kernel: Kernel, dtypes: tuple[str, ...]) -> str:
                 from layerwright.kernels.tables import table
                 from layerwright.kernels.trampolines import entry
 
-                address = entry(jax_frames.handler.address, 1, table(kernel, dtypes, CODES.__getitem__))
+                address = entry(jax_frames.handler.address, 1, table(kernel, dtypes, jax_frames.CODES.__getitem__))
                 jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(address), platform="cpu")
                 _registered.add(name)
             _targets[key] = name

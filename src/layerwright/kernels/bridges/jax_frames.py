@@ -20,6 +20,9 @@ from layerwright.kernels.machine import invoke, load32, load64, put, room, store
 from layerwright.kernels.runtime import MESSAGE_WORDS, execute, measure_all
 from layerwright.kernels.shared import machine, shared
 
+# XLA_FFI_DataType
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+CODES = {dtype: code for code, dtype in enumerate(("bool", *INTEGERS), start=1)} | {"float32": 11, "float64": 12}
 # XLA_FFI_CallFrame
 FRAME_BYTES, EXTENSION, API, STAGE, ARGUMENTS, RESULTS = 168, 8, 16, 32, 40, 80
 COUNT, POINTERS = 16, 32  # of XLA_FFI_Args and XLA_FFI_Rets

@@ -21,6 +21,7 @@ import tensorflow as tf
 
 from layerwright.kernels import native
 from layerwright.kernels.bridges import tensorflow_xla_frames as frames
+from layerwright.kernels.bridges.jax_frames import CODES
 from layerwright.kernels.bridges.tensorflow_stablehlo import module
 from layerwright.kernels.bridges.tensorflow_variants import Variants
 from layerwright.kernels.trampolines import entry
@@ -28,10 +29,6 @@ from layerwright.kernels.trampolines import entry
 if TYPE_CHECKING:
     from layerwright.kernels.kernel import Kernel
 
-# XLA_FFI_DataType
-INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-CODES = {dtype: code for code, dtype in enumerate(("bool", *INTEGERS), start=1)}
-CODES |= {"float32": 11, "float64": 12}
 TRIED = ("2.18", "2.21")  # versions of TensorFlow
 TABLE_OF_XLA = "_ZN3xla3ffi12GetXlaFfiApiEv"
 REGISTER, MESSAGE_OF = 72, 56  # XLA_FFI_Api
