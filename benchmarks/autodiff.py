@@ -1,4 +1,4 @@
-"""What a derived gradient costs beside an adjoint written by hand: both compiled by Numba, forward and reverse together.
+"""What a derived gradient costs beside an adjoint by hand: both compiled by Numba, forward and reverse together.
 
     python benchmarks/autodiff.py [--repeat 8]
 
