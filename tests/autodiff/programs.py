@@ -157,7 +157,7 @@ class General:
     def statement(self, depth: int, indent: str, inside: bool) -> list[str]:
         r, c = self.r, self.r.random()
         self.statements += 1
-        if self.statements > 40:
+        if self.statements > 24:
             c *= 0.5
         if c < 0.2:
             return [f"{indent}{r.choice(self.scalars)} = math.tanh({self.expression()})"]
@@ -283,7 +283,7 @@ class General:
                 u[i0] = x[i0] * 0.5
         """
         lines = [line[8:] for line in head.splitlines() if line.strip()]
-        lines += self.block(3, "    ", False, self.r.randint(4, 8))
+        lines += self.block(3, "    ", False, self.r.randint(3, 6))
         lines += ["    for i0 in range(n):", "        out[i0] += u[i0] * 0.3 + v[i0] * s0 + z[i0, 0] * s1 + s2 * s3"]
         return "\n".join(["def loop(x, w, a, b, out, last):", *lines]) + "\n"
 

@@ -16,7 +16,7 @@ from layerwright.kernels.types_of import compiled, types_of
 
 pytestmark = pytest.mark.once
 
-CHOSEN = ("gru", "crf_forward", "cubic_spline", "stops_early", "convolution_2d", "lstm")
+CHOSEN = ("crf_forward", "stops_early", "convolution_2d")
 
 
 @pytest.mark.parametrize("name", CHOSEN)
@@ -48,9 +48,8 @@ def test_numbers_give_the_same_compiled(function):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [3, 5, 6, 11])
-def test_random_programs_compiled(seed):
-    assert programs.trial(seed, second=False, run=compiled) == "right"
+def test_a_random_program_compiled():
+    assert programs.trial(5, second=False, run=compiled) == "right"
 
 
 def mean_of_squares(x, scale, out):

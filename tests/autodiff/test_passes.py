@@ -465,3 +465,88 @@ def test_a_loop_that_stopped_runs_again():
     gradient = np.full(3, np.nan)
     derive(loops_around_a_place, "(n)->()").function(np.array([2.0, 3.0, 5.0]), np.empty(1), np.ones(1), gradient)
     assert gradient.tolist() == [4.0 + 3.0 + 5.0, 2.0 + 6.0 + 5.0, 2.0 + 3.0 + 10.0]
+
+
+def bounds_that_change(x, out):
+    n = 2
+    s = 1.0
+    for i in range(n):
+        s = s * x[i]
+    n = 3
+    for i in range(n):
+        s = s + x[i]
+    out[0] = s
+
+
+def adds_across(x, out):
+    a = x.copy()
+    b = x.copy()
+    for i in range(1, 3):
+        a[i] += 2.0 * b[i - 1]
+        b[i] += 3.0 * a[i - 1]
+    out[0] = a[2] + b[2]
+
+
+def keeps_the_last(x, out):
+    last = 0.0
+    for i in range(3):
+        last = x[i]
+    out[0] = last
+
+
+def counts_with_a_sum(x, out):
+    s = 0.0
+    t = 0.0
+    for i in range(3):
+        t += s
+        s += x[i]
+    out[0] = t
+
+
+def bounds_that_change_inside(x, out):
+    n = 2
+    s = 1.0
+    for i in range(n):
+        s = s * x[i]
+        n = n + 1
+    out[0] = s * n
+
+
+def scratch_in_a_loop(x, out):
+    total = 0.0
+    for i in range(3):
+        y = np.zeros(2)
+        y[0] += x[i]
+        y[1] += y[0] * y[0]
+        total += y[1]
+    out[0] = total
+
+
+def writes_where_another_name_read(x, out):
+    a = x.copy()
+    b = np.empty(3)
+    for i in range(3):
+        b[i] = a[i] * a[i]
+    a, b = b, a
+    for i in range(3):
+        b[i] = a[i] * a[i]
+    out[0] = b[0] + b[1] + b[2]
+
+
+@pytest.mark.parametrize(
+    ("function", "gradient"),
+    [
+        (bounds_that_change_inside, [3.0 * 4.0, 2.0 * 4.0, 0.0]),
+        (scratch_in_a_loop, [4.0, 6.0, 10.0]),
+        (writes_where_another_name_read, [4.0 * 8.0, 4.0 * 27.0, 4.0 * 125.0]),
+        (bounds_that_change, [3.0 + 1.0, 2.0 + 1.0, 1.0]),
+        (adds_across, [3.0 * 2.0 + 2.0 * 3.0, 2.0 + 3.0, 1.0 + 1.0]),
+        (keeps_the_last, [0.0, 0.0, 1.0]),
+        (counts_with_a_sum, [2.0, 1.0, 0.0]),
+    ],
+    ids=lambda f: getattr(f, "__name__", ""),
+)
+def test_the_order_of_rounds_and_their_number_are_those_of_the_loop(function, gradient):
+    found = np.full(3, np.nan)
+    derive(function, "(n)->()").function(np.array([2.0, 3.0, 5.0]), np.empty(1), np.ones(1), found)
+    assert found.tolist() == gradient

@@ -1,7 +1,7 @@
 """Derivatives of plain Python loops, as plain Python loops.
 
 A small compiler from Python's syntax trees to Python's text. It knows nothing of Numba or of a framework; types come
-from an oracle (`types`); what it doesn't take is refused at the user's line. The passes, in the order in which they run:
+from an oracle (`types`); what it doesn't take is refused at the user's line. The passes, in their order:
 
 | pass | what it does |
 |---|---|
@@ -9,7 +9,7 @@ from an oracle (`types`); what it doesn't take is refused at the user's line. Th
 | `fence` | refuses what has no derivative here |
 | `inline` (`returns`) | calls of the user's own functions become what they do |
 | `desugar` | few kinds of assignment and of loop |
-| `arrays` (`lenses`) | whole arrays become loops, rows and slices become indices |
+| `arrays` (`elements`, `lenses`) | whole arrays become loops, rows and slices become indices |
 | `types` | the type of every variable |
 | `flatten` | small steps: one call, or arithmetic of small factors |
 | `forward` (`activity`, `calculus`, `rules`) | tangents beside the numbers; `elementwise` makes gradients of them |

@@ -98,9 +98,13 @@ def gradient(
     names = {own[out]: given[out] if own[out] in only_written else fresh(given[out]) for out in outputs}
     names |= {x: d if found[x].rank else fresh(f"{d}_sum") for x, d in gradients.items() if x in active}
     adjoints = Adjoints(program, found, active, dict(names), once)
-    locals_ = Locals(adjoints, lowest(program.body), passes.locals)
     exempt = never_read_before(accesses) if passes.once else set()
     exempt |= {id(w.statement) for w in accesses.writes if base(w.node) in once}
+    stores: dict[str, int] = {}
+    for w in accesses.writes:
+        if id(w.statement) not in exempt:
+            stores[base(w.node)] = max(stores.get(base(w.node), 0), len(w.loops))
+    locals_ = Locals(adjoints, lowest(program.body), stores, passes.locals)
     record = Record(adjoints, locals_, exempt, not passes.record)
     live = Live(adjoints, locals_, record, exits.flags)
     sweeps = Sweeps(adjoints, locals_, record, live, exits.flags, set(own.values()), passes.reorder)

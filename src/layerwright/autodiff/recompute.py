@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from layerwright.autodiff import rules
 from layerwright.autodiff.adjoint import Adjoints
@@ -37,6 +37,7 @@ class Locals:
     Args:
         adjoints: The program's steps.
         low: Bounds from below for loop variables.
+        stores: For arrays whose old elements would be taped if they were needed: in how many loops that is.
         enabled: Whether any are looked for; without, every overwritten value is taped.
 
     Attributes:
@@ -44,8 +45,10 @@ class Locals:
         needed: The names whose values the reverse steps read, directly or to compute locals again.
     """
 
-    def __init__(self, adjoints: Adjoints, low: dict[str, int], enabled: bool = True) -> None:
-        self.adjoints, self.low = adjoints, low
+    def __init__(
+        self, adjoints: Adjoints, low: dict[str, int], stores: Mapping[str, int], enabled: bool = True
+    ) -> None:
+        self.adjoints, self.low, self.stores = adjoints, low, stores
         self.types = adjoints.types
         self.of: dict[str, Local] = {}
         self.blocks: dict[str, int] = {}
@@ -58,12 +61,13 @@ class Locals:
                 self.count[base(t)] = self.count.get(base(t), 0) + 1
         for v, n in _counted(body).items():
             self.reads[v] = n
-        if enabled:
-            for s in body:
-                self.inner(s)
         self.needed: set[str] = set()
         for step in adjoints.steps.values():
             self.needed |= step.before | step.after
+        self.read_anyway = set(self.needed)
+        if enabled:
+            for s in body:
+                self.inner(s, 0)
         for s in walk(body):
             if isinstance(s, ast.For):
                 self.needed |= reads(s.iter)
@@ -79,21 +83,22 @@ class Locals:
             if len(self.needed) == before:
                 return
 
-    def inner(self, s: ast.stmt) -> None:
-        """Look at the blocks of a statement."""
+    def inner(self, s: ast.stmt, depth: int) -> None:
+        """Look at the blocks of a statement, which is inside of so many loops."""
+        depth += isinstance(s, ast.For | ast.While)
         for block in (getattr(s, "body", []), getattr(s, "orelse", [])):
             for k, one in enumerate(block):
                 if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name):
-                    self.look(one, one.targets[0].id, block, block[k + 1 :])
-                self.inner(one)
+                    self.look(one, one.targets[0].id, block, block[k + 1 :], depth)
+                self.inner(one, depth)
 
-    def look(self, s: ast.Assign, variable: str, block: list[ast.stmt], rest: list[ast.stmt]) -> None:
+    def look(self, s: ast.Assign, variable: str, block: list[ast.stmt], rest: list[ast.stmt], depth: int) -> None:
         """Enter a variable where it is local to a block."""
         if self.count[variable] != 1 or variable in self.arguments or self.types[variable].rank:
             return
         if variable in reads(s.value) or _counted(rest).get(variable, 0) != self.reads.get(variable, 0):
             return
-        again = self.cheap(s.value) and self.stable(s.value, rest)
+        again = self.cheap(s.value) and self.stable(s.value, rest) and not self.dearer(s.value, depth)
         self.of[variable] = Local(variable, s, again)
         self.blocks[variable] = id(block)
 
@@ -107,6 +112,11 @@ class Locals:
             elif isinstance(n, ast.BinOp) and isinstance(n.op, ast.Pow):
                 return False
         return True
+
+    def dearer(self, node: ast.expr, depth: int) -> bool:
+        """Whether computing it again would put more on the tape: elements that it reads, when they are overwritten."""
+        arrays = {v for v in reads(node) if self.types.get(v) is not None and self.types[v].rank}
+        return any(self.stores.get(v, -1) >= depth for v in arrays - self.read_anyway)
 
     def stable(self, node: ast.expr, rest: list[ast.stmt]) -> bool:
         """Whether an expression has the same value at the end of the block."""

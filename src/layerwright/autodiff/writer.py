@@ -104,4 +104,6 @@ def _head(s: ast.stmt) -> str:
         return f"for {ast.unparse(s.target)} in {ast.unparse(s.iter)}:"
     if isinstance(s, ast.Return) and isinstance(s.value, ast.Tuple):
         return f"return {', '.join(map(ast.unparse, s.value.elts))}"
-    return ast.unparse(ast.fix_missing_locations(s))
+    if not hasattr(s, "lineno"):
+        s.lineno = 0
+    return ast.unparse(s)
