@@ -97,6 +97,8 @@ def thawed(kept: tuple[Any, ...]) -> tuple[Any, int]:
         # Those of other dtypes aren't in this code.
         if codegen._engine.get_global_value_address(environment.env_name):
             codegen.set_env(environment.env_name, environment)
+    if address == 0:
+        raise ValueError("the code doesn't hold its function")
     return (library, environments), int(address)
 
 

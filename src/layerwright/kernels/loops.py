@@ -58,6 +58,8 @@ class Loop:
             return
         library, name = _compiled_loop(kernel, dtypes, kept=path is not None)
         self._kept, self.address = library, int(library.get_pointer_to_function(name))
+        if self.address == 0:  # it would be called
+            raise KernelError(f"The machine code of `{kernel.name}` can't be found.", where=kernel.place)
         if path is not None:
             cache.store(path, cache.frozen(library, name, kernel.compiled))
 
@@ -73,7 +75,8 @@ def _compiled_loop(kernel: Kernel, dtypes: Sequence[str], *, kept: bool) -> tupl
     with global_compiler_lock:
         kinds, called = _compiled(kernel, scalars)
         context = cpu_target.target_context
-        name = f"layerwright.loop.{kernel.name}.{next(_numbers)}.{uuid.uuid4().hex}"
+        said = re.sub(r"\W", "_", kernel.name, flags=re.ASCII)  # LLVM finds no other names again
+        name = f"layerwright.loop.{said}.{next(_numbers)}.{uuid.uuid4().hex}"
         library = context.codegen().create_library(name)
         module = library.create_ir_module(name)
         function = ir.Function(module, ir.FunctionType(I64, [I64] * 4), name)
