@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import keras
@@ -58,3 +60,19 @@ def gradients(function: Callable[..., Any], inputs: Sequence[Any]) -> list[np.nd
         found = torch.autograd.grad(function(*leaves), [leaves[n] for n in floating])
     by_input = dict(zip(floating, map(array, found), strict=True))
     return [by_input.get(n) for n in range(len(inputs))]
+
+
+def misdeclared(module: Any, headers: Sequence[Path]) -> list[str]:
+    """The C functions that a module declares for machine code with another number of arguments than the headers say."""
+    from numba.core import types
+
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", "\n".join(path.read_text() for path in headers), flags=re.DOTALL)
+    wrong = []
+    declared = [value for value in vars(module).values() if isinstance(value, types.ExternalFunction)]
+    for function in {value.symbol: value for value in declared}.values():
+        found = re.search(rf"\b{function.symbol}\s*\(([^;{{}}]*?)\)\s*;", text)
+        given = [part for part in found[1].split(",") if part.strip() not in ("", "void")] if found else None
+        if given is None or len(given) != len(function.sig.args):
+            wrong.append(f"{function.symbol}: {len(function.sig.args)} arguments, not {given}")
+    assert len(declared) > 5
+    return wrong

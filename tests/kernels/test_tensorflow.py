@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import pathlib
 import random
 import re
 import sys
@@ -11,6 +12,7 @@ import child
 import keras
 import numpy as np
 import pytest
+from kernels.frameworks import misdeclared
 from kernels.gallery import GALLERY, ema, matvec, power
 
 import layerwright as lw
@@ -92,6 +94,11 @@ def test_kernels_are_native_ops_here():
 
 def test_the_codes_of_dtypes_are_those_of_tensorflow():
     assert {name: tf.as_dtype(name).as_datatype_enum for name in tensorflow_library.CODES} == tensorflow_library.CODES
+
+
+def test_functions_of_the_c_api_are_as_the_headers_declare_them():
+    folder = pathlib.Path(tf.sysconfig.get_include()) / "tensorflow" / "c"
+    assert misdeclared(tensorflow_library, sorted(folder.glob("*.h"))) == []
 
 
 def test_sizes_that_are_open_stay_open_and_are_right_at_run_time():

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import threading
+import types
+from pathlib import Path
 from typing import Any
 
 import child
 import keras
 import numpy as np
 import pytest
+from kernels.frameworks import misdeclared
 
 pytestmark = [
     pytest.mark.backend("torch"),
@@ -187,6 +190,14 @@ def test_a_missing_second_derivative_raises(x, decay):
     (first,) = torch.autograd.grad(ema(x, decay).sum(), x, create_graph=True)
     with pytest.raises(GradientError, match="no second derivative"):
         first.sum().backward()
+
+
+def test_functions_of_the_shim_are_as_its_header_declares_them():
+    from layerwright.kernels.bridges import torch_frames
+
+    folder = Path(torch.__file__).parent / "include" / "torch" / "csrc" / "inductor" / "aoti_torch" / "c"
+    frames = {name: value for name, value in vars(torch_frames).items() if "aoti" in str(getattr(value, "symbol", ""))}
+    assert misdeclared(types.SimpleNamespace(**frames), sorted(folder.glob("*.h"))) == []
 
 
 # -------------------------------------------------------------------------------------------------------- torch.func
