@@ -53,28 +53,22 @@ def is_allocation(s: ast.stmt, calculus: Calculus) -> bool:
 
 def varied(statements: list[ast.stmt], calculus: Calculus, inputs: Iterable[str]) -> set[str]:
     """The variables that depend on the inputs."""
-    found, trades = set(inputs), Traded(statements)
-    pairs = list(edges(statements, calculus))
-    while True:
-        before = len(found)
-        for target, leaves in pairs:
-            if leaves & found:
-                found.add(target)
-        for variable in list(found):
-            found |= trades.group(variable)
-        if len(found) == before:
-            return found
+    return _reached(statements, inputs, [(leaves, {target}) for target, leaves in edges(statements, calculus)])
 
 
 def useful(statements: list[ast.stmt], calculus: Calculus, outputs: Iterable[str]) -> set[str]:
     """The variables that the outputs depend on."""
-    found, trades = set(outputs), Traded(statements)
-    pairs = list(edges(statements, calculus))
+    return _reached(statements, outputs, [({target}, leaves) for target, leaves in edges(statements, calculus)])
+
+
+def _reached(statements: list[ast.stmt], start: Iterable[str], steps: list[tuple[set[str], set[str]]]) -> set[str]:
+    """What is reached from some variables: by steps, from any of the first to all of the second, and by trades."""
+    found, trades = set(start), Traded(statements)
     while True:
         before = len(found)
-        for target, leaves in pairs:
-            if target in found:
-                found |= leaves
+        for some, others in steps:
+            if some & found:
+                found |= others
         for variable in list(found):
             found |= trades.group(variable)
         if len(found) == before:

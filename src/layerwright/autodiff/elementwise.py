@@ -8,13 +8,13 @@ from layerwright.autodiff import types
 from layerwright.autodiff.activity import varied
 from layerwright.autodiff.calculus import Calculus, plus
 from layerwright.autodiff.forward import Direction, Forward
-from layerwright.autodiff.generated import Derived, generated
+from layerwright.autodiff.generated import Derived
 from layerwright.autodiff.prepare import prepare
 from layerwright.autodiff.program import Program
 from layerwright.autodiff.sources import Source
 from layerwright.autodiff.syntax import assign, name, refuse, walk, writes
 from layerwright.autodiff.types import Oracle, Type, Types
-from layerwright.autodiff.writer import Writer
+from layerwright.autodiff.writer import written
 
 
 def returned(program: Program) -> int:
@@ -47,7 +47,7 @@ def gradient(source: Source, arguments: Types, oracle: Oracle = types.follow) ->
     forward = Forward(program, found, list(directions.values()), leave)
     body = [*_seeds(forward, program, directions, found), *forward.block(program.body)]
     called = [*program.arguments, *outputs, *cotangents]
-    return _written(
+    return written(
         program, f"{source.name}_backward", called, body, [f"d_{x}" for x in program.arguments], "The gradient"
     )
 
@@ -100,13 +100,4 @@ def tangent(source: Source, arguments: Types, oracle: Oracle = types.follow) -> 
 
     body = Forward(program, found, [direction], leave).block(program.body)
     called = [*program.arguments, *(names[x] for x in seeds)]
-    return _written(program, f"{source.name}_tangent", called, body, ["t_y"], "The tangent")
-
-
-def _written(
-    program: Program, called: str, arguments: list[str], body: list[ast.stmt], results: list[str], what: str
-) -> Derived:
-    called = program.names.fresh(called)
-    told = f"{what} of `{program.source.name}`, derived from {program.source.file}."
-    text = Writer(program.source).function(called, arguments, body, told)
-    return generated(called, text, program.namespace, arguments, results)
+    return written(program, f"{source.name}_tangent", called, body, ["t_y"], "The tangent")

@@ -12,7 +12,6 @@ LOOP = "write it as a loop over the elements."
 _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Try: ("`try`", "test the condition with `if` beforehand."),
     ast.With: ("`with`", "do what it is for outside of the kernel."),
-    ast.Lambda: ("a `lambda` inside of the loop", "write a function beside this one, and call it."),
     ast.FunctionDef: ("a function inside of the function", "write it beside this one, and call it."),
     ast.ClassDef: ("a class", "use numbers and arrays."),
     ast.ListComp: ("a list comprehension", "make an array with `np.empty` and fill it in a loop."),
@@ -81,8 +80,6 @@ def _check(source: Source, node: ast.AST) -> None:
         _refuse(source, node.orelse[0], "`else` after a loop", "set a variable before the loop and in it, and test it.")
     elif isinstance(node, ast.Constant) and isinstance(node.value, complex):
         _refuse(source, node, "a complex number", "compute with the real and the imaginary part.")
-    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-        return
 
 
 def _refuse(source: Source, node: ast.AST, what: str, fix: str) -> None:

@@ -14,7 +14,7 @@ from layerwright.autodiff.calculus import Calculus
 from layerwright.autodiff.dead import Live
 from layerwright.autodiff.exits import Exits
 from layerwright.autodiff.forward import Direction, Forward
-from layerwright.autodiff.generated import Derived, generated
+from layerwright.autodiff.generated import Derived
 from layerwright.autodiff.hoist import hoist
 from layerwright.autodiff.indexing import Accesses, lowest, never_read_before, written_once
 from layerwright.autodiff.prepare import prepare
@@ -39,7 +39,7 @@ from layerwright.autodiff.syntax import (
     writes,
 )
 from layerwright.autodiff.types import Oracle, Types
-from layerwright.autodiff.writer import Comment, Writer
+from layerwright.autodiff.writer import Comment, written
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,11 +113,11 @@ def gradient(
     body = [*sweeps.tapes.start(), *sweeps.initial(program.body), Comment("Forward."), *forth]
     if measure:
         body.append(ast.Return(sweeps.tapes.size()))
-        return _written(program, f"{source.name}_tape", [*inputs, *outputs], body, ["bytes"], "The size of the tapes")
+        return written(program, f"{source.name}_tape", [*inputs, *outputs], body, ["bytes"], "The size of the tapes")
     body.append(Comment("Backward."))
     body += [*_starts(sweeps, names, own, given, gradients), *back, *_ends(names, gradients, found)]
     called = [*inputs, *outputs, *given.values(), *gradients.values()]
-    return _written(program, f"{source.name}_backward", called, body, list(gradients.values()), "The gradient")
+    return written(program, f"{source.name}_backward", called, body, list(gradients.values()), "The gradient")
 
 
 def _check(program: Program, outputs: list[str]) -> None:
@@ -228,13 +228,4 @@ def tangent_along(
     body = forward.block(program.body)
     called = [*inputs, *(names[x] for x in seeds), *outputs, *(names[o] for o in moved)]
     results = [*outputs, *(names[o] for o in moved)]
-    return _written(program, f"{source.name}_tangent", called, body, results, "The tangent")
-
-
-def _written(
-    program: Program, called: str, arguments: list[str], body: list[ast.stmt], results: list[str], what: str
-) -> Derived:
-    called = program.names.fresh(called)
-    told = f"{what} of `{program.source.name}`, derived from {program.source.file}."
-    text = Writer(program.source).function(called, arguments, body, told)
-    return generated(called, text, program.namespace, arguments, results)
+    return written(program, f"{source.name}_tangent", called, body, results, "The tangent")

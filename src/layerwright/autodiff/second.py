@@ -64,7 +64,6 @@ def _both(
     arguments = [*taken, *gradient.results, *given.values(), *back.values()]
     called = names.fresh(f"{gradient.name}_backward")
     directions = dict(zip(inputs, given.values(), strict=True))
-    moved = [x if known[x].rank else f"{x}[0]" for x in inputs if known[x].floating]
     moved = [v if known[x].rank else f"{v}[0]" for x, v in directions.items() if known[x].floating]
     body = [
         f"# The gradient of `{gradient.name}`: tangents of the function and of its gradient, in the same direction."

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from layerwright.autodiff.generated import Derived, generated
+from layerwright.autodiff.program import Program
 from layerwright.autodiff.sources import Source
 
 _INDENT = "    "
@@ -107,3 +109,13 @@ def _head(s: ast.stmt) -> str:
     if not hasattr(s, "lineno"):
         s.lineno = 0
     return ast.unparse(s)
+
+
+def written(
+    program: Program, called: str, arguments: list[str], body: list[ast.stmt], results: list[str], what: str
+) -> Derived:
+    """A derived function with this body, and with a first line that tells what it is of which function."""
+    called = program.names.fresh(called)
+    told = f"{what} of `{program.source.name}`, derived from {program.source.file}."
+    text = Writer(program.source).function(called, arguments, body, told)
+    return generated(called, text, program.namespace, arguments, results)

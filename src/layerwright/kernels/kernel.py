@@ -412,7 +412,7 @@ class Kernel:
         key = tuple(dtypes)
         with _lock:
             if key not in self._loops:
-                self._require_same()
+                self._require_same(source.surroundings(self.function))
                 self._loops[key] = Loop(self, key)
             return self._loops[key]
 
@@ -429,17 +429,17 @@ class Kernel:
     def _refresh(self) -> None:
         """Take the function's surroundings as they are now, where nothing was compiled yet; also for the gradients."""
         with _lock:
-            if not self._plans and not self._loops and source.surroundings(self.function) != self._around:
-                self._around = source.surroundings(self.function)
+            now = source.surroundings(self.function)
+            if not self._plans and not self._loops and now != self._around:
+                self._around = now
                 self.__dict__.pop("fingerprint", None)
                 native.forget(self)
-            self._require_same()
+            self._require_same(now)
         if self.gradient is not None:
             self.gradient._refresh()
 
-    def _require_same(self) -> None:
+    def _require_same(self, now: dict[str, str | None]) -> None:
         # Numba takes globals as they are when it compiles, and the name of an operation tells what it computes.
-        now = source.surroundings(self.function)
         changed = [name for name in {**now, **self._around} if now.get(name) != self._around.get(name)]
         if changed:
             raise KernelError(
